@@ -23,7 +23,8 @@ struct helper {
 	bool orphan;      /* no thread joins it: an agent that it ran ended the world */
 };
 
-static __thread struct helper *self; /* set in the helper's thread only */
+/* Set in the helper's thread only. */
+static __thread struct helper *self __attribute__((tls_model("initial-exec")));
 
 /* Virtual time of the next event; NIC_TIME_NEVER: none is pending. */
 static uint64_t helper_next_event(struct backend *b)

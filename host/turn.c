@@ -13,11 +13,14 @@
  */
 static pthread_key_t key;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+/* The same again, which costs a load to ask for. */
+static __thread struct backend *remembered __attribute__((tls_model("initial-exec")));
 
 static void turn_thread_ends(void *backend)
 {
 	struct backend *b = backend;
 
+	remembered = NULL;
 	pthread_mutex_lock(&b->lock);
 	if (b->shared)
 		b->kind->thread_ends(b->shared);
@@ -37,9 +40,11 @@ static void make_key(void)
 /* Have turn_thread_ends called when the calling thread exits. */
 static void remember_thread(struct backend *b)
 {
+	if (remembered == b)
+		return;
 	pthread_once(&key_once, make_key);
-	if (pthread_getspecific(key) != b)
-		pthread_setspecific(key, b);
+	if (pthread_setspecific(key, b) == 0)
+		remembered = b;
 }
 
 void turn_enter(struct backend *b)

@@ -48,6 +48,8 @@ struct emu_thread {
 	uint64_t until;  /* or at this virtual time */
 	uint64_t calls;  /* that it has made in turns of its own */
 	uint8_t outside; /* enum emu_thread_outside, while it waits */
+	uint8_t asleep;  /* it sleeps on its futex, or is about to: it has to be woken */
+	uint16_t core;   /* on which it was when it gave up the turn */
 };
 
 struct emu_lockstep {

@@ -6,9 +6,6 @@
  */
 #include "lockstep.h"
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "emu/fabric/clock.h"
@@ -16,7 +13,6 @@
 #include "emu/shared/inbox.h"
 #include "emu/shared/shared.h"
 #include "emu/fabric/trace.h"
-#include "host/nic_process.h"
 
 #ifdef EMU_GUARD_THREAD
 #include <sanitizer/common_interface_defs.h>
@@ -24,17 +20,15 @@
 
 #define CALLS_MOST 1000u    /* calls in one turn before other ready threads get theirs */
 #define RETEST_NS  1000000u /* of virtual time between two tests of a descriptor */
-#define LOOK_S     1        /* a thread that waits for the turn checks this often, woken or not */
 
 /* The calling thread, in the fabric that it used last. */
 static __thread struct {
 	const struct emu_world *world;
 	uint32_t index;
 	int32_t tid;
-	uint32_t futex_seen; /* emu_thread.futex when another thread had the turn */
-	uint64_t retry;      /* try again after this time; 0: only when woken */
-	uint32_t naps;       /* the helper: naps in a row */
-	bool nap;            /* it has the turn but may not run yet: check again soon */
+	struct emu_sleep sleep; /* as it was when another thread had the turn */
+	uint64_t gave;  /* emu_membership.nonce: it gave the turn up, and sleeps next; 0: no */
+	uint32_t naps;  /* the helper: naps in a row */
 	bool expects;   /* it keeps the turn until new threads of its process have registered */
 	bool waits;     /* it is in a call that waits for a completion or a deadline */
 	bool outside;   /* the next wait is for a descriptor */
@@ -46,7 +40,7 @@ static __thread struct {
 	 */
 	uint64_t until;
 	uint32_t cq, cq_put;
-} self;
+} self __attribute__((tls_model("initial-exec")));
 
 static struct emu_lockstep *lockstep_of(struct emu_world *w)
 {
@@ -115,7 +109,7 @@ static struct emu_thread *take_part(struct emu_world *w)
 
 	self.world = w;
 	self.tid = gettid();
-	self.waits = self.poll = self.expects = self.nap = self.settles = false;
+	self.waits = self.poll = self.expects = self.sleep.naps = self.settles = false;
 	self.index = 0;
 	t = resume_ending(w);
 	while (!t && i <= EMU_THREADS && ls->thread[i].state != EMU_THREAD_NONE)
@@ -128,6 +122,8 @@ static struct emu_thread *take_part(struct emu_world *w)
 	t->state = EMU_THREAD_READY;
 	if (ls->high < i)
 		ls->high = i;
+	if (w->membership->thread_high < i)
+		w->membership->thread_high = i;
 	emu_lockstep_note_arrival(w, self.tid, late);
 	if (late || emu_lockstep_is_comer(w))
 		emu_lockstep_number(w);
@@ -152,6 +148,20 @@ static void give_up(struct emu_world *w)
 		emu_lockstep_turn_due(w, &lockstep_of(w)->thread[self.index], true);
 	self.expects = !emu_lockstep_pass(w);
 	w->membership->wanted = NULL;
+	if (!self.expects && lockstep_of(w)->turn && !my_turn(w)) {
+		emu_lockstep_note_turn(w, &lockstep_of(w)->thread[self.index], &self.sleep);
+		self.gave = w->membership->nonce;
+	}
+}
+
+bool emu_lockstep_gave(struct emu_world *w)
+{
+	bool gave = self.gave && self.gave == w->membership->nonce;
+
+	self.gave = 0;
+	if (gave)
+		__atomic_fetch_add(&w->membership->awaiting, 1, __ATOMIC_SEQ_CST);
+	return gave;
 }
 
 void emu_lockstep_wait_outside(void)
@@ -245,7 +255,7 @@ static void end_absence(struct emu_world *w, struct emu_thread *t)
 
 static bool nap_once(struct emu_world *w)
 {
-	self.nap = true;
+	self.sleep.naps = true;
 	__atomic_fetch_add(&w->membership->awaiting, 1, __ATOMIC_SEQ_CST);
 	return false;
 }
@@ -318,8 +328,7 @@ bool emu_lockstep_enter(struct emu_world *w, bool idle)
 		give_up(w);
 	}
 	if (!my_turn(w)) {
-		self.futex_seen = __atomic_load_n(&t->futex, __ATOMIC_RELAXED);
-		self.retry = ls->turn ? 0 : w->membership->retry;
+		emu_lockstep_note_turn(w, t, &self.sleep);
 		__atomic_fetch_add(&w->membership->awaiting, 1, __ATOMIC_SEQ_CST);
 		return false;
 	}
@@ -333,28 +342,10 @@ bool emu_lockstep_enter(struct emu_world *w, bool idle)
 	return true;
 }
 
-static void sleep_uncancelled(const struct timespec *pause)
-{
-	int cancel = process_cancel_hold();
-
-	nanosleep(pause, NULL);
-	process_cancel_release(cancel);
-}
-
 void emu_lockstep_await(struct emu_world *w)
 {
-	const struct timespec nap = { .tv_nsec = EMU_NAP_NS };
-	/* A timeout, in case the wake was lost with a process that died. */
-	struct timespec ts = { .tv_sec = LOOK_S };
-
-	if (self.retry && self.retry < LOOK_S * 1000000000ul)
-		ts = (struct timespec){ .tv_nsec = (long)self.retry };
-	if (self.nap)
-		sleep_uncancelled(&nap);
-	else
-		syscall(SYS_futex, &lockstep_of(w)->thread[self.index].futex, FUTEX_WAIT,
-			self.futex_seen, &ts, NULL, 0);
-	self.nap = false;
+	emu_lockstep_sleep_on(&lockstep_of(w)->thread[self.index], &self.sleep);
+	self.sleep.naps = false;
 	__atomic_fetch_sub(&w->membership->awaiting, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -451,10 +442,8 @@ enum nic_wait emu_lockstep_wait(struct emu_world *w, struct nic *nic, uint32_t c
 /* An unregistered thread has no futex to sleep on: it polls. */
 static void sleep_unlocked(const struct nic_unlocked *unlocked)
 {
-	const struct timespec ms = { .tv_nsec = 1000000 };
-
 	unlocked->unlock(unlocked->ctx);
-	sleep_uncancelled(&ms);
+	emu_lockstep_nap(1000000);
 	unlocked->lock(unlocked->ctx);
 }
 

@@ -91,6 +91,14 @@ struct emu_new_thread {
 	uint32_t asleep; /* consecutive checks that found it asleep */
 };
 
+/* What a thread without the turn knows when it begins to sleep. */
+struct emu_sleep {
+	uint64_t retry; /* it looks again after this time; 0: when it is woken */
+	uint32_t seen;  /* emu_thread.futex when another thread had the turn */
+	bool looks;     /* that thread was on another core */
+	bool naps;      /* this one has the turn but may not run yet: it looks again soon */
+};
+
 static inline bool emu_lockstep(const struct emu_world *w)
 {
 	return w->lockstep;
@@ -122,8 +130,12 @@ void emu_lockstep_begin(struct emu_world *w, uint64_t bound_ns, const char *turn
  */
 bool emu_lockstep_enter(struct emu_world *w, bool idle);
 /*
- * Without the lock, after emu_lockstep_enter returned false: sleep until this thread may have the
- * turn.
+ * Has the calling thread given up the turn since it last entered? Then it need not take the lock to
+ * learn that another one has it: as if emu_lockstep_enter had returned false.
+ */
+bool emu_lockstep_gave(struct emu_world *w);
+/*
+ * Without the lock, after either of them said so: sleep until this thread may have the turn.
  */
 void emu_lockstep_await(struct emu_world *w);
 /*
@@ -221,6 +233,19 @@ void emu_lockstep_number(struct emu_world *w);
  * The thread with the turn was ending: has the kernel removed it, and are no new threads expected?
  */
 bool emu_lockstep_has_ended(struct emu_world *w);
+
+/* ---- lockstep_sleep.c ---- */
+
+/* With the lock: what the calling thread `t` needs to know to sleep until it has the turn. */
+void emu_lockstep_note_turn(struct emu_world *w, struct emu_thread *t, struct emu_sleep *sleep);
+/* A short sleep that no cancellation ends. */
+void emu_lockstep_nap(long ns);
+/* Without the lock: sleep until something has changed for `t`, the calling thread. */
+void emu_lockstep_sleep_on(struct emu_thread *t, const struct emu_sleep *sleep);
+/* Returns whether it slept. */
+bool emu_lockstep_wake_thread(struct emu_thread *t);
+/* The watchdog: have threads of this process look again, once in a while. now: monotonic. */
+void emu_lockstep_stir(struct emu_world *w, uint64_t now);
 
 /* ---- lockstep_turns.c ---- */
 

@@ -3,10 +3,6 @@
  * Lockstep, the scheduler: it runs due events, chooses the next thread among those that are ready,
  * and advances virtual time when none is. It runs in the thread that gives up the turn.
  */
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "emu/fabric/clock.h"
 #include "emu/fabric/sharing.h"
 #include "host/random.h"
@@ -25,12 +21,17 @@ static struct emu_lockstep *lockstep_of(struct emu_world *w)
 
 /* ---- the next thread ---- */
 
-static uint32_t count_ready(const struct emu_lockstep *ls)
+/* Returns their number; *one: the only one, if there is one only. */
+static uint32_t count_ready(const struct emu_lockstep *ls, uint32_t *one)
 {
-	uint32_t n = 0;
+	uint32_t n = 0, high = emu_thread_high(ls);
 
-	for (uint32_t i = 1; i <= emu_thread_high(ls); i++)
-		n += ls->thread[i].state == EMU_THREAD_READY;
+	for (uint32_t i = 1; i <= high; i++) {
+		if (ls->thread[i].state != EMU_THREAD_READY)
+			continue;
+		n++;
+		*one = i;
+	}
 	return n;
 }
 
@@ -64,14 +65,11 @@ static uint32_t choose_in_order(const struct emu_lockstep *ls)
 	return i ? i : next_in_order(ls, EMU_THREAD_READY, 0);
 }
 
-/* A ready thread, chosen by the seed; 0: none is ready. */
-static uint32_t choose_by_seed(struct emu_lockstep *ls)
+/* One of n ready threads, chosen by the seed. */
+static uint32_t choose_by_seed(struct emu_lockstep *ls, uint32_t n)
 {
-	uint32_t n = count_ready(ls), left, i, next;
+	uint32_t left = (uint32_t)(random_next(&ls->random) % n), i, next;
 
-	if (n == 0)
-		return 0;
-	left = n > 1 ? (uint32_t)(random_next(&ls->random) % n) : 0;
 	i = next_in_order(ls, EMU_THREAD_READY, 0);
 	for (; left > 0 && i; left--) {
 		next = next_in_order(ls, EMU_THREAD_READY, thread_rank(&ls->thread[i]));
@@ -82,14 +80,18 @@ static uint32_t choose_by_seed(struct emu_lockstep *ls)
 	return i;
 }
 
+/* 0: none is ready. */
 static uint32_t choose_ready(struct emu_world *w)
 {
 	struct emu_lockstep *ls = lockstep_of(w);
-	uint32_t i = count_ready(ls) ? emu_lockstep_turn_wanted(w) : 0;
+	uint32_t one = 0, n = count_ready(ls, &one);
+	uint32_t i = n > 0 ? emu_lockstep_turn_wanted(w) : 0;
 
 	if (i)
 		return i;
-	return ls->in_order ? choose_in_order(ls) : choose_by_seed(ls);
+	if (n <= 1)
+		return one;
+	return ls->in_order ? choose_in_order(ls) : choose_by_seed(ls, n);
 }
 
 static void give_turn(struct emu_world *w, uint32_t i)
@@ -111,13 +113,6 @@ uint32_t emu_lockstep_given(struct emu_world *w)
 
 	w->membership->turn_given = 0;
 	return i;
-}
-
-void emu_lockstep_wake_given(struct emu_world *w, uint32_t i)
-{
-	if (i)
-		syscall(SYS_futex, &lockstep_of(w)->thread[i].futex, FUTEX_WAKE, INT32_MAX, NULL,
-			NULL, 0);
 }
 
 static uint32_t first_waiting(const struct emu_lockstep *ls, uint16_t process)
@@ -320,11 +315,12 @@ static unsigned int run_due(struct emu_world *w)
 {
 	const struct emu_fabric *fab = w->fab;
 	unsigned int n = 0;
+	uint32_t one;
 
 	while (fab->events > 0 && fab->heap[0].time <= fab->now && n < EVENTS_PASS) {
 		w->sharing->run_first(w);
 		ready_after_event(w);
-		if (++n >= EVENTS_MOST && count_ready(lockstep_of(w)) > 0)
+		if (++n >= EVENTS_MOST && count_ready(lockstep_of(w), &one) > 0)
 			break;
 	}
 	return n;

@@ -90,7 +90,7 @@ static void preempt_holder(struct emu_world *w, uint64_t now)
 /* The thread still sleeps if the one that gave it the turn has had no processor to wake it. */
 static bool wake_holder(struct emu_thread *t)
 {
-	return syscall(SYS_futex, &t->futex, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0) > 0;
+	return emu_lockstep_wake_thread(t);
 }
 
 /* It may, or another thread of its process: the holder of the lock has had no processor. */
@@ -123,6 +123,7 @@ void emu_lockstep_watch(struct emu_world *w, uint64_t now)
 	struct emu_thread *t;
 
 	watch->at = now;
+	emu_lockstep_stir(w, now);
 	repair_threads(w);
 	if (emu_lockstep_leaves(ls) && !emu_lockstep_look_at_leaver(w))
 		return;
@@ -175,7 +176,7 @@ void emu_lockstep_drop_process(struct emu_world *w, uint16_t process)
 static void wake_thread(struct emu_thread *t)
 {
 	__atomic_fetch_add(&t->futex, 1, __ATOMIC_SEQ_CST);
-	syscall(SYS_futex, &t->futex, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+	emu_lockstep_wake_thread(t);
 }
 
 void emu_lockstep_leave(struct emu_world *w)

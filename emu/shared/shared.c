@@ -182,6 +182,8 @@ bool emu_shared_enter(struct nic_world *world, bool idle)
 {
 	struct emu_world *w = world_of(world);
 
+	if (emu_lockstep(w) && !idle && emu_lockstep_gave(w))
+		return false;
 	emu_shared_take(w);
 	if (!emu_lockstep(w)) {
 		emu_inbox_empty(w);

@@ -46,6 +46,8 @@ struct emu_membership {
 	/* The rest is for lockstep. */
 	uint32_t turn_given;          /* wake this thread after the release; 0: none */
 	uint32_t awaiting;            /* threads of this process in emu_lockstep_await */
+	uint32_t thread_high;         /* highest entry that one of them has had */
+	uint64_t stirred;             /* when they were last told to look again (monotonic) */
 	uint64_t retry;               /* try again after this time (monotonic ns); 0: when woken */
 	uint32_t called, called_naps; /* threads that are about to register, and checks for them */
 	uint64_t bound_ns;            /* emu_lockstep.bound_ns at the join, if valid */

@@ -6,7 +6,8 @@
  * The futex has no order of its own: it is read and changed with the fabric's lock, and the kernel
  * compares it. What a thread does in the program between two calls of its turn comes before the
  * next turn because of that lock; under ThreadSanitizer the first test fails if emu_lock_release
- * does not release, and in any build if a turn is given twice.
+ * does not release, and in any build if a turn is given twice. It never ends if a wake is lost
+ * between a thread that says that it sleeps (`asleep`) and the one that gives it the turn.
  *
  * Without the lock is the count of threads that wait (`awaiting`): the last of them leaves it
  * before the arena is unmapped. Under ThreadSanitizer the second test fails if emu_lockstep_await

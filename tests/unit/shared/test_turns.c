@@ -370,6 +370,36 @@ START_TEST(a_poll_that_finds_nothing_waits_for_a_quantum)
 END_TEST
 
 /* After many calls another ready thread may get the turn, which is then no longer the caller's. */
+/* It need not take the lock to learn who has the turn; once it has slept, it does again. */
+START_TEST(a_thread_that_gave_up_the_turn_sleeps_without_asking)
+{
+	struct emu_thread *self = enter();
+
+	ck_assert(!emu_lockstep_gave(world));
+	add_thread(FIRST, OTHER, EMU_THREAD_READY, 0);
+	emu_lockstep_poll(world);
+	ck_assert(!emu_lockstep_settle(world));
+	ck_assert_uint_eq(ls->turn, FIRST);
+	ck_assert(emu_lockstep_gave(world));
+	ck_assert_uint_eq(world->membership->awaiting, 1);
+	ck_assert(!emu_lockstep_gave(world));
+	ck_assert_uint_eq(world->membership->awaiting, 1);
+	world->membership->awaiting = 0;
+	self->state = EMU_THREAD_READY;
+}
+END_TEST
+
+START_TEST(a_thread_that_got_its_turn_back_does_not_sleep)
+{
+	enter();
+	emu_lockstep_poll(world);
+	ck_assert(emu_lockstep_settle(world));
+	ck_assert_uint_eq(ls->turn, SELF);
+	ck_assert(!emu_lockstep_gave(world));
+	ck_assert_uint_eq(world->membership->awaiting, 0);
+}
+END_TEST
+
 START_TEST(a_turn_of_many_calls_ends)
 {
 	unsigned int lost = 0;
@@ -485,6 +515,8 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, a_wait_ends_with_a_completion_or_with_the_turn);
 	tcase_add_test(tcase, garbage_in_the_arena_does_not_change_what_a_thread_waits_for);
 	tcase_add_test(tcase, a_hopeless_wait_says_so_once);
+	tcase_add_test(tcase, a_thread_that_gave_up_the_turn_sleeps_without_asking);
+	tcase_add_test(tcase, a_thread_that_got_its_turn_back_does_not_sleep);
 	tcase_add_test(tcase, a_turn_of_many_calls_ends);
 	tcase_add_loop_test(tcase, a_thread_takes_the_last_place_and_no_other_threads, 0, 2);
 	tcase_add_loop_test(tcase, an_event_wakes_no_thread_that_it_does_not_concern, 0,

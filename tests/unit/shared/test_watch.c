@@ -25,6 +25,7 @@ enum {
 	THIRD = 4,
 	BOUND_NS = 50000000,
 	BUSY_TIMES = 20,
+	STIR_NS = 1000000000,
 };
 
 static struct emu_world *world;
@@ -487,6 +488,40 @@ START_TEST(a_child_that_is_busy_is_awaited_twenty_times_as_long)
 }
 END_TEST
 
+static void *sleep_unwoken(void *arg)
+{
+	static const struct emu_sleep sleep = { .seen = 0 };
+
+	emu_lockstep_sleep_on(&ls->thread[FIRST], &sleep);
+	return arg;
+}
+
+/* Its futex is as it was, so it sleeps, and no thread is to wake it. */
+START_TEST(a_thread_whose_wake_was_lost_looks_again_after_a_second)
+{
+	uint64_t now = 10ul * STIR_NS;
+	pthread_t thread;
+
+	enter();
+	add_thread(FIRST, OWN, EMU_THREAD_WAITING, NIC_TIME_NEVER);
+	world->membership->thread_high = FIRST;
+	world->membership->awaiting = 1;
+	ck_assert_int_eq(pthread_create(&thread, NULL, sleep_unwoken, NULL), 0);
+	do {
+		now += STIR_NS;
+		ls->activity++; /* the thread with the turn is busy */
+		emu_lockstep_watch(world, now);
+		sched_yield();
+	} while (pthread_tryjoin_np(thread, NULL) != 0);
+	ck_assert_uint_eq(world->membership->stirred, now);
+	ls->activity++;
+	emu_lockstep_watch(world, now + STIR_NS - 1);
+	ck_assert_uint_eq(world->membership->stirred, now);
+	ck_assert_uint_eq(ls->turn, SELF);
+	world->membership->awaiting = 0;
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	TCase *tcase = tcase_create("watch");
@@ -497,6 +532,7 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, a_thread_that_computes_has_ten_times_the_bound);
 	tcase_add_test(tcase, time_in_which_a_thread_waited_for_a_processor_does_not_count);
 	tcase_add_test(tcase, a_thread_that_nobody_woke_for_its_turn_is_woken_and_keeps_it);
+	tcase_add_test(tcase, a_thread_whose_wake_was_lost_looks_again_after_a_second);
 	tcase_add_test(tcase, a_thread_keeps_its_turn_while_its_process_waits_for_the_lock);
 	tcase_add_test(tcase, a_thread_loses_its_turn_after_400_bounds_whatever_it_does);
 	tcase_add_test(tcase, one_look_counts_for_little_however_late_it_comes);
