@@ -48,7 +48,8 @@ reported() {
 echo 1..4
 DATSIM_LOCKSTEP=600000
 export DATSIM_LOCKSTEP
-if built watched -fsanitize=address; then
+# Some linkers put constants, which have red zones, beside the code, where libdat looks for rdtsc.
+if built watched -fsanitize=address -Wl,-z,noseparate-code; then
 	holds "threads and a child of a program that AddressSanitizer watches" same ./watched clean
 	holds "a fault of a thread is reported as that thread's" reported
 else
