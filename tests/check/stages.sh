@@ -53,15 +53,10 @@ build_in() {
 		LIBTOOL="\$(SHELL) \$(srcdir)/tests/check/quick-libtool.sh" "${make_with[@]}"
 }
 
-# Test programs are linked by gold if it is there, which takes two thirds of the time of ld: there
-# are 300 of them.
-tests_ldflags=
-! command -v ld.gold > /dev/null || tests_ldflags=-fuse-ld=gold
-
 # The libraries, the tool and the benchmarks are compiled at -O2. The tests are compiled at -O1,
 # because gcc takes longer for most of them than they run; its warning of a dangling pointer is
 # false there: it means strings of Check's assertions. -g1 has the numbers of lines, which reports
-# need.
+# need. gold, where it is there, links the 300 tests in two thirds of the time.
 build_normal() {
 	case " $failed_stages " in
 	*" build "*)
@@ -71,21 +66,18 @@ build_normal() {
 	esac
 	local -a make_with=()
 	build_tree check all --enable-werror CFLAGS='-O2 -g1' || return
-	make_with=("CFLAGS=-O1 -g1 -Wno-dangling-pointer" "LDFLAGS=$tests_ldflags")
+	make_with=("CFLAGS=-O1 -g1 -Wno-dangling-pointer")
+	! command -v ld.gold > /dev/null || make_with+=(LDFLAGS=-fuse-ld=gold)
 	build_tree check check-build --enable-werror CFLAGS='-O2 -g1'
 }
 
-# build_sanitized NAME SANITIZERS CONFIGURE-ARGS...: libraries, tool and tests; make_with is for the
-# tests. What counts here is the time of the compiler: -Og with the positions of lines only takes
-# 40 % of that of -O1. gcc guesses more warnings there, which take a tenth of its time; those of
-# stages build and clang are the ones that count.
+# build_sanitized NAME SANITIZERS CONFIGURE-ARGS...: libraries, tool and tests, with the arguments
+# of make in make_with. What counts here is the time of the compiler: -Og with the positions of
+# lines only takes 40 % of that of -O1. gcc guesses more warnings there, which take a tenth of its
+# time; those of stages build and clang are the ones that count.
 build_sanitized() {
-	local -a args=(--enable-sanitizers="$2" CFLAGS='-Og -g1' "${@:3}")
-	local -a for_tests=("LDFLAGS=$tests_ldflags" "${make_with[@]}")
-	local -a make_with=(WARN_CFLAGS=-w)
-	build_tree "$1" all "${args[@]}" || return
-	make_with+=("${for_tests[@]}")
-	build_tree "$1" check-build "${args[@]}"
+	local -a make_with=(WARN_CFLAGS=-w "${make_with[@]}")
+	build_tree "$1" check-build --enable-sanitizers="$2" CFLAGS='-Og -g1' "${@:3}"
 }
 
 # ---- testing ----
