@@ -55,7 +55,7 @@ struct emu_record {
 	struct emu_record_head head;
 	/* The first one is the name of the QP, and the second of a record with a peer is its. */
 	uint32_t value[EMU_RECORD_VALUES];
-};
+} __attribute__((may_alias)); /* the trace is characters */
 /* Bytes of a line at most. Those of names and calls are much shorter. */
 #define EMU_TRACE_LINE 8192u
 /* Room that is kept free for the note that the trace is full, and for the end mark. */
@@ -69,37 +69,64 @@ static inline uint16_t emu_record_words(size_t value_bytes)
 	return (uint16_t)((EMU_RECORD_HEAD + value_bytes + EMU_WORD - 1) / EMU_WORD);
 }
 
+/*
+ * A record in the trace. In a shared fabric another process may have written a length there that is
+ * no multiple of a word.
+ */
+typedef struct emu_record emu_record_place __attribute__((aligned(1)));
+
 /* There may be no room, or the trace has a file: trace.c. */
 void emu_record_elsewhere(struct emu_world *w, const struct emu_record *record);
 
-static inline void emu_record_add(struct emu_world *w, const struct emu_record *record)
+/* Where to write the next record: into the trace, or to `beside`, for emu_record_elsewhere. */
+static inline emu_record_place *emu_record_begin(struct emu_world *w, struct emu_record *beside)
 {
-	struct emu_fabric *fab = w->fab;
-	uint64_t at = fab->trace_length;
+	uint64_t at = w->fab->trace_length;
 
-	if (__builtin_expect(at >= w->trace_limit, 0)) {
-		emu_record_elsewhere(w, record);
-		return;
-	}
-	memcpy(fab->trace + at, record, record->head.words * (size_t)EMU_WORD);
-	__asm__ volatile("" ::: "memory");
-	fab->trace_length = at + record->head.words * (size_t)EMU_WORD;
+	if (__builtin_expect(at < w->trace_limit, 1))
+		return (emu_record_place *)(w->fab->trace + at);
+	/* A record of an odd number of values has four bytes more. */
+	memset(beside, 0, sizeof(*beside));
+	return (emu_record_place *)beside;
 }
 
-/* Add a record with these values, of which the first ones are names. */
-#define emu_record_put(w, what, its_nouns, its_adapter, its_peer, ...)                      \
-	do {                                                                                \
-		const uint32_t record_values_[] = { __VA_ARGS__ };                          \
-		struct emu_record record_ = { .head = { .now = (w)->fab->now,               \
-							.kind = (uint8_t)(what),            \
-							.nouns = (uint8_t)(its_nouns),      \
-							.words = emu_record_words(          \
-								sizeof(record_values_)),    \
-							.adapter = (its_adapter),           \
-							.peer = (its_peer) } };             \
-		_Static_assert(sizeof(record_values_) <= sizeof(record_.value), "no room"); \
-		memcpy(record_.value, record_values_, sizeof(record_values_));              \
-		emu_record_add((w), &record_);                                              \
+/* It is written. */
+static inline void emu_record_end(struct emu_world *w, const emu_record_place *record,
+				  const struct emu_record *beside, uint16_t words)
+{
+	if (__builtin_expect((const void *)record == beside, 0)) {
+		emu_record_elsewhere(w, beside);
+		return;
+	}
+	__asm__ volatile("" ::: "memory");
+	w->fab->trace_length += words * (uint64_t)EMU_WORD;
+}
+
+/*
+ * Add a record with these values, of which the first ones are names. It is built where it stays,
+ * one value after the other.
+ */
+#define emu_record_put(w, what, its_nouns, its_adapter, its_peer, ...)                       \
+	do {                                                                                 \
+		const uint32_t record_values_[] = { __VA_ARGS__ };                           \
+		const uint32_t record_count_ = sizeof(record_values_) / sizeof(uint32_t);    \
+		const uint16_t record_words_ = emu_record_words(sizeof(record_values_));     \
+		struct emu_record record_beside_;                                            \
+		emu_record_place *record_ = emu_record_begin((w), &record_beside_);          \
+                                                                                             \
+		_Static_assert(sizeof(record_values_) <= sizeof(record_->value), "no room"); \
+		record_->head = (struct emu_record_head){ .now = (w)->fab->now,              \
+							  .kind = (uint8_t)(what),           \
+							  .nouns = (uint8_t)(its_nouns),     \
+							  .words = record_words_,            \
+							  .adapter = (its_adapter),          \
+							  .peer = (its_peer) };              \
+		_Pragma("GCC unroll 10") for (uint32_t i_ = 0; i_ < record_count_; i_++)     \
+		{                                                                            \
+			record_->value[i_] = record_values_[i_];                             \
+			EMU_ALONE(record_->value[i_]);                                       \
+		}                                                                            \
+		emu_record_end((w), record_, &record_beside_, record_words_);                \
 	} while (0)
 
 /* About one QP: emu_record_of(w, EMU_RECORD_TAKE, qp, message, available, taken). */

@@ -106,20 +106,43 @@ void emu_record_elsewhere(struct emu_world *w, const struct emu_record *record)
 	}
 }
 
+/* What the heads of all records of a kind have in common. Values: name, a, b, c. */
+#define FRONT(event, noun, values)                      \
+	[event] = { .kind = EMU_RECORD_FRONT + (event), \
+		    .nouns = (noun),                    \
+		    .words = (EMU_RECORD_HEAD + (values) * sizeof(uint32_t)) / EMU_WORD }
+static const struct emu_record_head front_heads[NIC_TRACE_KINDS] = {
+	FRONT(NIC_TRACE_EP_RECV, NIC_NOUN_EP, 4),
+	FRONT(NIC_TRACE_EP_REAP_RECV, NIC_NOUN_EP, 2),
+	FRONT(NIC_TRACE_EP_REAP_REQUEST, NIC_NOUN_EP, 2),
+	FRONT(NIC_TRACE_QP_RECV, NIC_NOUN_QP, 4),
+	FRONT(NIC_TRACE_QP_POLL_RECV, NIC_NOUN_QP, 4),
+	FRONT(NIC_TRACE_QP_POLL_SEND, NIC_NOUN_QP, 4),
+};
+
+/* All values are written; those that the record does not have are behind its end. */
 void emu_trace_event(struct nic *nic, enum nic_trace_kind kind, uint32_t name, uint32_t a,
 		     uint32_t b, uint32_t c)
 {
 	struct emu_world *w = emu_world_of(nic);
-	uint32_t what = EMU_RECORD_FRONT + kind;
+	struct emu_record beside;
+	emu_record_place *record;
 
 	/* The front asks whether its adapter is traced; it still is when the trace is full. */
 	if (!w->fab->trace_on)
 		return;
-	if (kind == NIC_TRACE_EP_REAP_RECV || kind == NIC_TRACE_EP_REAP_REQUEST)
-		emu_record_put(w, what, NIC_NOUN_EP, emu_nic(nic)->adapter, 0, name, a);
-	else
-		emu_record_put(w, what, kind == NIC_TRACE_EP_RECV ? NIC_NOUN_EP : NIC_NOUN_QP,
-			       emu_nic(nic)->adapter, 0, name, a, b, c);
+	record = emu_record_begin(w, &beside);
+	record->head = front_heads[kind];
+	record->head.now = w->fab->now;
+	record->head.adapter = emu_nic(nic)->adapter;
+	record->value[0] = name;
+	EMU_ALONE(record->value[0]);
+	record->value[1] = a;
+	EMU_ALONE(record->value[1]);
+	record->value[2] = b;
+	EMU_ALONE(record->value[2]);
+	record->value[3] = c;
+	emu_record_end(w, record, &beside, front_heads[kind].words);
 }
 
 void emu_trace_adapter(struct emu_world *w, uint16_t adapter)
@@ -133,7 +156,7 @@ void emu_trace_adapter(struct emu_world *w, uint16_t adapter)
 	if (w->trace_fd >= 0 || !w->fab->trace_on)
 		return;
 	memcpy(record.value, emu_adapter_name(w, adapter), EMU_NAME);
-	emu_record_add(w, &record);
+	emu_record_elsewhere(w, &record);
 }
 
 /* ---- lines ---- */

@@ -38,13 +38,23 @@ uint32_t emu_wire_first_psn(const struct emu_qp *qp)
 	return PSN_MASK - (qp->epoch * 7 + qp->name) % PSN_NEAR_WRAP;
 }
 
+/* Packets beyond one a request, of those from `index` on that are counted. */
+static __attribute__((noinline)) uint32_t counted_from(struct emu_world *w, const struct emu_qp *qp,
+						       uint32_t index)
+{
+	uint32_t more = 0;
+
+	for (uint32_t i = index; (int32_t)(qp->psn_counted - i) > 0 && emu_go_on(w); i++)
+		more += emu_wire_span(w, qp, emu_wqe(w, &qp->sq, i)) - 1;
+	return more;
+}
+
 /* Counted from the newest request back, so that posting one costs nothing. */
 uint32_t emu_wire_psn(struct emu_world *w, const struct emu_qp *qp, uint32_t index, uint32_t packet)
 {
-	uint32_t first = emu_wire_first_psn(qp);
-	uint32_t more = qp->psn_more;
+	uint32_t psn = emu_wire_first_psn(qp) + qp->psn_more + index + packet;
 
-	for (uint32_t i = index; (int32_t)(qp->psn_counted - i) > 0 && emu_go_on(w); i++)
-		more -= emu_wire_span(w, qp, emu_wqe(w, &qp->sq, i)) - 1;
-	return (first + index + more + packet) & PSN_MASK;
+	if (__builtin_expect((int32_t)(qp->psn_counted - index) > 0, 0))
+		psn -= counted_from(w, qp, index);
+	return psn & PSN_MASK;
 }

@@ -430,8 +430,8 @@ START_TEST(a_record_of_a_trace_with_wild_numbers_is_a_line)
 
 	begin_trace();
 	memset(name.value, 'x', EMU_NAME);
-	emu_record_add(world, &name);
-	emu_record_add(world, &wild);
+	emu_record_elsewhere(world, &name);
+	emu_record_elsewhere(world, &wild);
 	ck_assert_str_eq(trace_events(), "7 - note first\n"
 					 "8 xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx.?4294967295 complete "
 					 "op=? status=? bytes=1 message=2\n");
