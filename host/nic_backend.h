@@ -254,6 +254,13 @@ struct nic_backend {
 	/* True if those calls are allowed with lib's lock only in this world. */
 	bool (*quick)(struct nic_world *world);
 	/*
+	 * Around such a call that writes lines into the trace: take the world's lock for it alone.
+	 * Nothing runs that is due, so no upcall comes. False: something is due; the lock is not
+	 * taken, and the caller makes the call with both locks.
+	 */
+	bool (*line_begin)(struct nic_world *world);
+	void (*line_end)(struct nic_world *world);
+	/*
 	 * With both locks; releases both while it sleeps, until that monotonic time at most.
 	 * Another process, or `ring`, wakes all sleepers that are not idle, or an idle one if there
 	 * are no others.

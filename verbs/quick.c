@@ -278,30 +278,66 @@ static int biased_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_se
 	return done ? 0 : vb_post_send(ibv, wr, bad);
 }
 
+/*
+ * While it is traced: with the world's lock from before the post, for the message that takes the
+ * Receive is to have its lines after this one's.
+ */
+static __attribute__((noinline)) bool noted_recv(struct backend *b, struct vb_qp *qp,
+						 const struct ibv_recv_wr *wr)
+{
+	bool done;
+
+	if (!b->kind->line_begin(b->shared))
+		return false;
+	done = recv_one(qp, wr);
+	if (done)
+		vb_trace_recv(&qp->obj, wr, wr->sg_list->length);
+	b->kind->line_end(b->shared);
+	return done;
+}
+
 static int biased_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	struct backend *b = backend_of(ibv->context);
+	struct vb_qp *qp = VB_OF(ibv, qp);
 	bool done;
 
 	if (!backend_enter_biased(b))
 		return vb_post_recv(ibv, wr, bad);
-	done = recv_one(VB_OF(ibv, qp), wr);
+	done = vb_traced(&qp->obj) ? noted_recv(b, qp, wr) : recv_one(qp, wr);
 	leave_biased(b);
 	return done ? 0 : vb_post_recv(ibv, wr, bad);
+}
+
+/* While it is traced. *quiet: is there nothing that would have to be done with both locks? */
+static __attribute__((noinline)) int noted_poll(struct backend *b, struct vb_cq *cq, int n,
+						struct ibv_wc *wc, bool *quiet)
+{
+	int got = 0;
+
+	*quiet = true;
+	if (cq->nic->nic->ops->cq_count(cq->nic) == 0)
+		return 0;
+	*quiet = b->kind->line_begin(b->shared);
+	if (!*quiet)
+		return 0;
+	got = vb_cq_poll_nic(cq, n, wc);
+	b->kind->line_end(b->shared);
+	return got;
 }
 
 static int biased_poll(struct ibv_cq *ibv, int n, struct ibv_wc *wc)
 {
 	struct vb_cq *cq = VB_OF(ibv, cq);
 	struct backend *b = backend_of(ibv->context);
+	bool quiet = true;
 	int got = 0;
-	bool quiet;
 
 	if (!backend_enter_biased(b))
 		return vb_cq_poll(ibv, n, wc);
 	if (polls_nic(cq, n))
-		got = poll_some(cq, n, wc);
-	quiet = cq->kept_first == cq->kept_end && b->kind->quiet(b->shared);
+		got = vb_traced(&cq->obj) ? noted_poll(b, cq, n, wc, &quiet) : poll_some(cq, n, wc);
+	quiet = quiet && cq->kept_first == cq->kept_end && b->kind->quiet(b->shared);
 	leave_biased(b);
 	if (got == 0 && !quiet)
 		return vb_cq_poll(ibv, n, wc);
@@ -334,9 +370,6 @@ void vb_use_path(struct vb_context *context, enum path path)
 {
 	struct ibv_context_ops *ops = &context->ex.context.ops;
 
-	/* The lines of a shared world are written with its lock. */
-	if (context->nic->tracing && path == PATH_SHARED)
-		path = PATH_CAREFUL;
 	SET(ops->poll_cq, calls[path].poll_cq);
 	SET(ops->post_send, calls[path].post_send);
 	SET(ops->post_recv, calls[path].post_recv);

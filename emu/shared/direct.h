@@ -18,6 +18,7 @@
  *   record what will change (emu_delivery)      cq.ring_end is not beyond cq.get: the CQ is empty
  *   fill inline CQE cq.put, but its number
  *   take the Receive: rq.get++
+ *   write the lines, if it is traced
  *   publish: inline CQE's number = cq.put ----> inline CQE cq.get has that number: a completion
  *   cq.put++                                    copies the payload to the Receive's buffer
  *   complete the Send in its own CQ             cq.get++: the inline CQE is free again
@@ -38,8 +39,8 @@
  * and an old value makes it look fuller than it is. A Receive is still read after rq.get has passed
  * it, so a ring has an entry more than Receives may be posted (ring_mask in emu/fabric/arena.c). If
  * the sender is killed before the store that publishes, the delivery has not happened and
- * emu_direct_undo takes it back; after that store it has happened, and emu_direct_undo stores the
- * rest.
+ * emu_direct_undo takes it back, with its lines in the trace; after that store it has happened, and
+ * emu_direct_undo stores the rest.
  *
  * Two cores that store to one cache line take it from each other, which costs more than all
  * instructions of a message. So what each side stores to has lines of its own, in a QP and in a CQ
@@ -66,16 +67,28 @@
 
 #include "emu/fabric/fabric.h"
 
-/* Entries of the door (host/nic.h). A call that holds the fabric's lock takes the general path. */
+/*
+ * Entries of the door (host/nic.h). A call that holds the fabric's lock takes the general path,
+ * unless it has taken it by emu_direct_line_begin.
+ */
 int emu_direct_send(struct nic_qp *qp, const struct nic_send_wr *wr);
 int emu_direct_recv(struct nic_qp *qp, const struct nic_recv_wr *wr);
 int emu_direct_poll(struct nic_cq *cq, struct nic_wc *wc, int n);
 bool emu_direct_spin(struct nic_cq *cq, struct nic_wc *wc);
+uint32_t emu_direct_count(struct nic_cq *cq);
 
 /* May lib call these without the lock? Not in lockstep, where each call needs the turn. */
 bool emu_direct_quick(struct nic_world *world);
 /* Without the lock: is the inbox empty, and no event due? */
 bool emu_direct_quiet(struct nic_world *world);
+
+/*
+ * While the fabric is traced a Receive and a dequeue write a line, which takes the lock, as the
+ * lines of a Send do. That is all the lock is taken for: false if anything is due, and it is not
+ * held.
+ */
+bool emu_direct_line_begin(struct nic_world *world);
+void emu_direct_line_end(struct nic_world *world);
 
 /* A process died with the lock: roll back its delivery if cq.put was not stored. */
 void emu_direct_undo(struct emu_world *w);

@@ -15,6 +15,12 @@
 #include "inline.h"
 #include "shared.h"
 
+/* Has the calling thread the lock for a call of the general path? That has run what was due. */
+static bool is_general(const struct emu_world *w)
+{
+	return w->membership->held && !w->membership->brief;
+}
+
 /* ---- polling a CQ ---- */
 
 /*
@@ -84,22 +90,25 @@ static bool is_lost(struct emu_world *w, const struct emu_inline_cqe *cqe)
 	bool lost = !emu_inline_place(w, cqe) || (cqe->flags & EMU_INLINE_LOST);
 
 	if (__builtin_expect(lost || w->membership->payload_lost, 0))
-		w->membership->payload_lost = lost && !w->membership->held;
+		w->membership->payload_lost = lost && !is_general(w);
 	return lost;
 }
 
-/*
- * Completion `number`, which is the next one, in the ring? False: it is not there, or it may not be
- * dequeued without the lock.
- */
+/* May completion `number`, which is the next one, be in the ring? */
+static bool is_near_ring(const struct emu_cq *cq, uint32_t number)
+{
+	return (int32_t)(__atomic_load_n(&cq->ring_end, __ATOMIC_RELAXED) - number) > 0;
+}
+
+/* Is it there? False: it is not, or it may not be dequeued without the lock. */
 static bool is_in_ring(struct emu_world *w, const struct emu_cq *cq, uint32_t number)
 {
 	uint64_t look;
 
-	if ((int32_t)(__atomic_load_n(&cq->ring_end, __ATOMIC_RELAXED) - number) <= 0)
+	if (!is_near_ring(cq, number))
 		return false;
 	look = emu_cq_look(cq);
-	return (uint32_t)look != number && (w->membership->held || is_whole(w, look));
+	return (uint32_t)look != number && (is_general(w) || is_whole(w, look));
 }
 
 static bool dequeue_one(struct emu_world *w, struct emu_cq *cq, struct nic_wc *wc)
@@ -113,7 +122,7 @@ static bool dequeue_one(struct emu_world *w, struct emu_cq *cq, struct nic_wc *w
 	/* It may have come between the two looks, and a later one be in the ring. */
 	if (is_inline || emu_inline_is_for(cqe, number)) {
 		lost = is_lost(w, cqe);
-		if (__builtin_expect(lost, 0) && !w->membership->held)
+		if (__builtin_expect(lost, 0) && !is_general(w))
 			return false;
 		good = take_inline_cqe(w, cqe, lost, wc);
 		/* Not the line with the number: the sender may be about to store to it. */
@@ -147,9 +156,21 @@ bool emu_direct_spin(struct nic_cq *base, struct nic_wc *wc)
 		emu_lockstep_poll(w);
 		return false;
 	}
-	if (w->membership->held)
+	if (is_general(w))
 		emu_clock_settle(w);
 	return dequeue_one(w, emu_local_cq(base)->entry, wc);
+}
+
+/* While the CQ is empty the line of `put` is left to the sender. */
+uint32_t emu_direct_count(struct nic_cq *base)
+{
+	struct emu_world *w = emu_local_cq(base)->world;
+	const struct emu_cq *cq = emu_local_cq(base)->entry;
+	uint32_t number = cq->get;
+
+	if (!emu_inline_is_for(emu_inline_at(w, cq, number), number) && !is_near_ring(cq, number))
+		return 0;
+	return (uint32_t)emu_cq_look(cq) - number;
 }
 
 bool emu_direct_quick(struct nic_world *world)
@@ -168,6 +189,32 @@ bool emu_direct_quiet(struct nic_world *world)
 		return false;
 	return __atomic_load_n(&fab->events, __ATOMIC_RELAXED) == 0 ||
 	       !emu_clock_due(w, __atomic_load_n(&fab->heap[0].time, __ATOMIC_RELAXED));
+}
+
+/* ---- the lines of a call ---- */
+
+/* As on the general path, time is the clock's while events are pending. */
+bool emu_direct_line_begin(struct nic_world *world)
+{
+	struct emu_world *w = (struct emu_world *)world;
+
+	emu_shared_take(w);
+	if (__builtin_expect(!emu_direct_quiet(world), 0)) {
+		emu_shared_release_clean(w);
+		return false;
+	}
+	if (emu_queue_length(w) > 0)
+		w->fab->now = emu_clock_real(w);
+	w->membership->brief = true;
+	return true;
+}
+
+void emu_direct_line_end(struct nic_world *world)
+{
+	struct emu_world *w = (struct emu_world *)world;
+
+	w->membership->brief = false;
+	emu_shared_release_clean(w);
 }
 
 /* ---- posting a Receive ---- */
@@ -196,7 +243,7 @@ int emu_direct_recv(struct nic_qp *base, const struct nic_recv_wr *wr)
 	struct emu_seen *seen = &w->seen[base->number - EMU_NUMBER_FIRST];
 	struct emu_rwqe *wqe;
 
-	if (w->membership->held)
+	if (is_general(w))
 		return emu_post_recv(base, wr);
 	if (!qp->rq_fast || wr->num_sge > qp->max_recv_sge || !has_place(&qp->rq, seen))
 		return -EAGAIN;

@@ -15,12 +15,13 @@
 #include "shared.h"
 
 /*
- * The model's table, except for the four calls of every message, which avoid the fabric's lock
- * where they can (direct.h).
+ * The model's table, except for the calls of every message, which avoid the fabric's lock where
+ * they can (direct.h).
  */
 static void fill_ops(struct nic_ops *ops)
 {
 	*ops = emu_ops;
+	ops->cq_count = emu_direct_count;
 	ops->cq_poll = emu_direct_poll;
 	ops->cq_spin = emu_direct_spin;
 	ops->post_send = emu_direct_send;

@@ -41,6 +41,7 @@ struct emu_membership {
 	bool payload_lost;     /* the next completion is to fail: direct_owner.c */
 	uint64_t clock_offset; /* of the monotonic clock of this process's time namespace */
 	bool held;             /* this process holds the fabric's lock */
+	bool brief;            /* it does so for the lines of one call: emu_direct_line_begin */
 	bool apart;            /* the arena is a private copy: apart.h */
 	uint32_t lock_ms;      /* wait so long for a stopped holder of the lock; 0: forever */
 	/* The rest is for lockstep. */

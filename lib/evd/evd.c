@@ -289,21 +289,27 @@ bool evd_take(struct evd *evd, DAT_EVENT *event)
 	return true;
 }
 
-static DAT_RETURN evd_dequeue_locked(struct evd *evd, DAT_EVENT *event)
+/* Of an EVD that is direct; a poll may let time pass. */
+static HOT bool evd_take_direct(struct evd *evd, DAT_EVENT *event)
 {
 	struct nic_wc wc;
 
+	if (!evd->obj.nic->ops->cq_spin(evd->cq, &wc))
+		return false;
+	evd_hand_over(evd, &wc, event);
+	evd_made_room(evd);
+	return true;
+}
+
+static DAT_RETURN evd_dequeue_locked(struct evd *evd, DAT_EVENT *event)
+{
 	if (!event)
 		return BAD_ARG(2);
 	if (evd_has_waiter(evd))
 		return DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
 	if (!evd_is_direct(evd))
 		return evd_take(evd, event) || evd_poll(evd, event) ? DAT_SUCCESS : DAT_QUEUE_EMPTY;
-	if (!evd->obj.nic->ops->cq_spin(evd->cq, &wc))
-		return DAT_QUEUE_EMPTY; /* bare: ruling G1 */
-	evd_hand_over(evd, &wc, event);
-	evd_made_room(evd);
-	return DAT_SUCCESS;
+	return evd_take_direct(evd, event) ? DAT_SUCCESS : DAT_QUEUE_EMPTY; /* bare: ruling G1 */
 }
 
 COLD DAT_RETURN dat__evd_dequeue_careful(DAT_EVD_HANDLE handle, DAT_EVENT *event)
@@ -385,13 +391,25 @@ static bool evd_has_nothing(const struct backend *b, const struct evd *evd, bool
 	       b->kind->quiet(b->shared);
 }
 
+/* In a traced shared world: the line of a completion is written with the world's lock. */
+static __attribute__((noinline)) bool evd_take_noted(struct backend *b, struct evd *evd,
+						     DAT_EVENT *event)
+{
+	bool taken;
+
+	if (evd->obj.nic->ops->cq_count(evd->cq) == 0 || !b->kind->line_begin(b->shared))
+		return false;
+	taken = evd_take_direct(evd, event);
+	b->kind->line_end(b->shared);
+	return taken;
+}
+
 DAT_RETURN dat__evd_dequeue_biased(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 {
 	struct backend *b;
 	struct evd *evd = obj_as(struct evd, obj_peek_biased(handle, DAT_HANDLE_TYPE_EVD, &b));
-	struct nic_wc wc;
 	DAT_RETURN ret = DAT_QUEUE_EMPTY;
-	bool polls;
+	bool direct, traced;
 
 	if (!evd)
 		return dat__evd_dequeue_careful(handle, event);
@@ -399,14 +417,12 @@ DAT_RETURN dat__evd_dequeue_biased(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 		backend_leave_biased(b);
 		return dat__evd_dequeue_careful(handle, event);
 	}
-	/* The line of a completion is written with the world's lock. */
-	polls = evd_is_direct(evd) && !evd->obj.nic->tracing;
-	if (polls && evd->obj.nic->ops->cq_spin(evd->cq, &wc)) {
-		evd_hand_over(evd, &wc, event);
-		evd_made_room(evd);
+	direct = evd_is_direct(evd);
+	traced = evd->obj.nic->tracing;
+	if (direct && (traced ? evd_take_noted(b, evd, event) : evd_take_direct(evd, event))) {
 		__atomic_store_n(&b->empty_polls, 0, __ATOMIC_RELAXED); /* quick.c counts */
 		ret = DAT_SUCCESS;
-	} else if (!evd_has_nothing(b, evd, polls)) {
+	} else if (!evd_has_nothing(b, evd, direct && !traced)) {
 		backend_leave_biased(b);
 		return dat__evd_dequeue_careful(handle, event);
 	}

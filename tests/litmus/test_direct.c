@@ -22,12 +22,15 @@ enum {
 };
 
 static uint64_t words; /* of a message */
+static bool traced;    /* each call of the receiver writes a line, with the lock */
 
 /* ---- the messages ---- */
 
 static uint64_t messages(void)
 {
-	return (uint64_t)litmus_rounds(words > INLINE_WORDS ? MESSAGES / 4 : MESSAGES);
+	return (uint64_t)litmus_rounds(traced                 ? MESSAGES / 20
+				       : words > INLINE_WORDS ? MESSAGES / 4
+							      : MESSAGES);
 }
 
 static struct nic_sge segment_of(struct end *end, uint64_t message)
@@ -63,14 +66,52 @@ static void *send_all(void *arg)
 	return NULL;
 }
 
+static void line_begin(struct end *end)
+{
+	if (traced)
+		ck_assert(emu_backend.line_begin(end->world));
+}
+
+static void line_end(struct end *end, enum nic_trace_kind kind, uint64_t n)
+{
+	if (!traced)
+		return;
+	end->nic->ops->trace_event(end->nic, kind, 1, (uint32_t)n, 0, 0);
+	emu_backend.line_end(end->world);
+}
+
+static bool post_now(struct end *end, const struct nic_recv_wr *wr)
+{
+	bool posted;
+
+	line_begin(end);
+	posted = emu_direct_recv(end->qp, wr) == 0;
+	line_end(end, NIC_TRACE_EP_RECV, wr->wr_id);
+	return posted;
+}
+
 static void post(struct end *end, uint64_t n)
 {
 	struct nic_sge sge = segment_of(end, n);
 	const struct nic_recv_wr wr = { .wr_id = n, .sge = &sge, .num_sge = 1 };
 
 	/* The ring looks full until the receiver sees that the sender took a Receive. */
-	while (emu_direct_recv(end->qp, &wr) != 0)
+	while (!post_now(end, &wr))
 		sched_yield();
+}
+
+static bool poll_now(struct end *end, struct nic_wc *wc)
+{
+	bool got;
+
+	if (traced && emu_direct_count(end->recv_cq) == 0)
+		return false;
+	line_begin(end);
+	got = emu_direct_poll(end->recv_cq, wc, 1) == 1;
+	line_end(end, NIC_TRACE_EP_REAP_RECV, got);
+	/* What was counted is there. */
+	ck_assert(got || !traced);
+	return got;
 }
 
 static void receive_all(struct end *end)
@@ -81,7 +122,7 @@ static void receive_all(struct end *end)
 	for (uint64_t n = 0; n < DEPTH; n++)
 		post(end, n);
 	for (uint64_t n = 0; n < messages(); n++) {
-		while (emu_direct_poll(end->recv_cq, &wc, 1) == 0)
+		while (!poll_now(end, &wc))
 			sched_yield();
 		ck_assert_uint_eq(wc.wr_id, n);
 		ck_assert_uint_eq(wc.status, NIC_WC_SUCCESS);
@@ -111,6 +152,30 @@ END_TEST
 START_TEST(long_messages_come_whole_to_one_who_takes_no_lock)
 {
 	send_messages_of(WORDS);
+}
+END_TEST
+
+static void start_trace(void)
+{
+	emu_backend.enter(ends[0].world, false);
+	ends[0].nic->ops->sim_trace(ends[0].nic, true);
+	emu_backend.leave(ends[0].world);
+}
+
+/* Its calls write lines, and so do the Sends. */
+START_TEST(messages_come_whole_to_one_who_takes_the_lock_for_lines)
+{
+	const char *text;
+	size_t length;
+
+	start_trace();
+	traced = true;
+	send_messages_of(INLINE_WORDS);
+	traced = false;
+	emu_backend.enter(ends[0].world, false);
+	ck_assert_int_eq(emu_trace_text(ends_worlds.world[0], &text, &length), 0);
+	ck_assert_ptr_null(strstr(text, "garbage"));
+	emu_backend.leave(ends[0].world);
 }
 END_TEST
 
@@ -232,6 +297,20 @@ static const char *line_with(const char *text, const char *what)
 	return found;
 }
 
+static void post_by_event(struct end *end, const struct nic_send_wr *wr)
+{
+	emu_backend.enter(end->world, false);
+	ck_assert_int_eq(emu_direct_send(end->qp, wr), 0);
+	emu_backend.leave(end->world);
+}
+
+static void run_events(struct end *end)
+{
+	emu_backend.enter(end->world, false);
+	emu_backend.settle(end->world);
+	emu_backend.leave(end->world);
+}
+
 static void send_by_event(struct end *end, uint64_t n)
 {
 	struct nic_sge sge = segment_of(end, n);
@@ -242,14 +321,9 @@ static void send_by_event(struct end *end, uint64_t n)
 				  .num_sge = 1 };
 	struct nic_wc wc;
 
-	emu_backend.enter(end->world, false);
-	ck_assert_int_eq(emu_direct_send(end->qp, &wr), 0);
-	emu_backend.leave(end->world);
-	for (int i = 0; emu_direct_poll(end->send_cq, &wc, 1) == 0; i ^= 1) {
-		emu_backend.enter(ends[i].world, false);
-		emu_backend.settle(ends[i].world);
-		emu_backend.leave(ends[i].world);
-	}
+	post_by_event(end, &wr);
+	for (int i = 0; emu_direct_poll(end->send_cq, &wc, 1) == 0; i ^= 1)
+		run_events(&ends[i]);
 }
 
 START_TEST(the_direct_path_traces_the_lines_of_the_general_one)
@@ -259,9 +333,7 @@ START_TEST(the_direct_path_traces_the_lines_of_the_general_one)
 	size_t length;
 
 	words = INLINE_WORDS;
-	emu_backend.enter(ends[0].world, false);
-	ends[0].nic->ops->sim_trace(ends[0].nic, true);
-	emu_backend.leave(ends[0].world);
+	start_trace();
 	post(&ends[1], 0);
 	send_one(&ends[0], 0);
 	receive_one(&ends[1]);
@@ -280,6 +352,34 @@ START_TEST(the_direct_path_traces_the_lines_of_the_general_one)
 }
 END_TEST
 
+/* It is for the call that follows, which takes the general path; no lock is held. */
+START_TEST(a_call_for_its_line_alone_leaves_what_is_due)
+{
+	struct nic_sge sge;
+	struct nic_send_wr wr = { .sge = &sge, .opcode = NIC_OP_SEND, .num_sge = 1 };
+	struct nic_wc wc;
+	uint32_t due;
+
+	words = INLINE_WORDS;
+	sge = segment_of(&ends[0], 0);
+	wr.length = sge.length;
+	start_trace();
+	post(&ends[1], 0);
+	post_by_event(&ends[0], &wr);
+	due = ends_worlds.world[1]->fab->events;
+	ck_assert_uint_gt(due, 0);
+	ck_assert(!emu_backend.line_begin(ends[1].world));
+	ck_assert(!ends_worlds.world[1]->membership->held);
+	ck_assert_uint_eq(ends_worlds.world[1]->fab->events, due);
+	for (int i = 0; emu_direct_poll(ends[0].send_cq, &wc, 1) == 0; i ^= 1)
+		run_events(&ends[i]);
+	traced = true;
+	ck_assert(poll_now(&ends[1], &wc));
+	ck_assert(!poll_now(&ends[1], &wc));
+	traced = false;
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	TCase *tcase = tcase_create("direct path");
@@ -290,7 +390,9 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, messages_come_whole_to_one_who_takes_no_lock);
 	tcase_add_test(tcase, long_messages_come_whole_to_one_who_takes_no_lock);
 	tcase_add_test(tcase, a_Receive_that_was_taken_is_not_overwritten_by_the_next_post);
+	tcase_add_test(tcase, messages_come_whole_to_one_who_takes_the_lock_for_lines);
 	tcase_add_test(tcase, the_direct_path_traces_the_lines_of_the_general_one);
+	tcase_add_test(tcase, a_call_for_its_line_alone_leaves_what_is_due);
 	suite_add_tcase(suite, tcase);
 	tcase_add_checked_fixture(receives, ends_setup_many_receives, ends_teardown);
 	tcase_add_test(receives, an_inline_CQE_is_read_before_it_is_filled_again);

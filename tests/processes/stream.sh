@@ -30,7 +30,7 @@ both() {
 		grep -qx "$all sent back, $3 connections" server
 }
 
-# The same, traced: nothing takes the short way then.
+# The same, traced: each call writes a line.
 traced() {
 	timeout 600 "$datsim" run -- "$stream" server "$1" "$3" + \
 		"$stream" client localhost "$2" "$3" "${MESSAGES:-40}" > sums 2>&1
