@@ -368,10 +368,10 @@ struct emu_stage {
 /* What a direct delivery changes at the receiver, as it was before: direct.h. */
 struct emu_delivery {
 	emu_flag running;
-	uint32_t qp;
-	uint32_t get; /* of the receive queue or SRQ */
+	uint32_t qp, get; /* get: of the receive queue or SRQ */
 	uint32_t taken, rx_taken, rx_completed, rx_next;
-	uint32_t put; /* of the CQ */
+	uint32_t put;          /* of the CQ */
+	uint64_t trace_length; /* before its lines */
 };
 
 /* A process that takes part in a shared fabric: shared.h. */
@@ -447,6 +447,7 @@ struct emu_fabric {
 	struct emu_config config;
 
 	uint64_t now;
+	uint64_t trace_length; /* record.h; stored to as often as `now`, and no poll reads it */
 	uint64_t sequence;
 	uint64_t random[4];
 	uint32_t events;
@@ -467,8 +468,7 @@ struct emu_fabric {
 	uint32_t listen_hash[EMU_LISTEN_BUCKETS];
 	struct emu_rule rule[EMU_RULES]; /* `rules` of them */
 
-	uint64_t trace_length; /* stored when a record is complete: record.h */
-	uint64_t trace_room;   /* bytes of `trace` that may be written; its file grows */
+	uint64_t trace_room; /* bytes of `trace` that may be written; its file grows */
 	emu_flag trace_full;
 
 	uint32_t pool_next; /* first unit never allocated */

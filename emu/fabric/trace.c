@@ -145,6 +145,13 @@ void emu_trace_event(struct nic *nic, enum nic_trace_kind kind, uint32_t name, u
 	emu_record_end(w, record, &beside, front_heads[kind].words);
 }
 
+/* Behind the note that the trace is full there is nothing. */
+void emu_trace_take_back(struct emu_world *w, uint64_t length)
+{
+	if (!w->fab->trace_full && length < w->fab->trace_length)
+		w->fab->trace_length = length;
+}
+
 void emu_trace_adapter(struct emu_world *w, uint16_t adapter)
 {
 	struct emu_record record = { .head = { .now = w->fab->now,

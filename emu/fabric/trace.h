@@ -25,6 +25,8 @@ int emu_trace_read(struct nic *nic, const char **text, size_t *length);
 int emu_trace_text(struct emu_world *w, const char **text, size_t *length);
 /* Free the text that was read. */
 void emu_trace_forget(struct emu_world *w);
+/* The lines behind that length are of something that did not happen after all. */
+void emu_trace_take_back(struct emu_world *w, uint64_t length);
 void emu_trace_switch(struct nic *nic, bool on);
 /* The adapter has a name from now on. */
 void emu_trace_adapter(struct emu_world *w, uint16_t adapter);

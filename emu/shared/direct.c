@@ -10,6 +10,7 @@
 
 #include "emu/fabric/arena.h"
 #include "emu/fabric/clock.h"
+#include "emu/fabric/trace.h"
 #include "emu/number/number.h"
 #include "emu/qp.h"
 #include "emu/quick.h"
@@ -152,6 +153,7 @@ static void record_delivery(struct emu_world *w, const struct delivery *d)
 	kept->rx_completed = d->to->rx_completed;
 	kept->rx_next = d->to->rx_next;
 	kept->put = d->recv_cq->put;
+	kept->trace_length = w->fab->trace_length;
 	__asm__ volatile("" ::: "memory");
 	kept->running = true;
 	__asm__ volatile("" ::: "memory");
@@ -219,9 +221,10 @@ static void complete_send(struct emu_world *w, const struct delivery *d)
 
 /*
  * The lines of the general path, all at one time. One packet only: those of a longer message arrive
- * one by one. They are written once the message counts as delivered.
+ * one by one. They are written before the message counts as delivered: as soon as its owner sees it
+ * there, it takes the lock for a line of its own.
  */
-static EMU_COLD void trace_delivery(struct emu_world *w, const struct delivery *d)
+static __attribute__((noinline)) void trace_delivery(struct emu_world *w, const struct delivery *d)
 {
 	uint32_t index = d->from->sq.put, length = d->wr->length;
 
@@ -285,9 +288,9 @@ static bool deliver_send(struct emu_world *w, const struct emu_local_qp *local,
 		return false;
 	}
 	consume_receive(w, &d);
-	publish_completion(w, &d);
 	if (__builtin_expect(fab->trace_on, 0))
 		trace_delivery(w, &d);
+	publish_completion(w, &d);
 	complete_send(w, &d);
 	prefetch_later(w, &d);
 	return true;
@@ -339,6 +342,7 @@ static void undo_delivery(struct emu_world *w, const struct emu_delivery *kept)
 	to->rx_completed = kept->rx_completed;
 	to->rx_next = kept->rx_next;
 	emu_inline_drop(w, cq, kept->put);
+	emu_trace_take_back(w, kept->trace_length);
 }
 
 void emu_direct_undo(struct emu_world *w)

@@ -56,7 +56,7 @@ static void list_parts(const struct emu_fabric *fab)
 		if (fab->listen_hash[i])
 			add_part("listen_hash", FIELD(listen_hash[i]), 4, i, 1);
 	add_part("rule", FIELD(rule), sizeof(fab->rule[0]), 0, 1);
-	add_part("trace_length", FIELD(trace_length), FIELD(adapters) - FIELD(trace_length), 0, 1);
+	add_part("trace_room", FIELD(trace_room), FIELD(adapters) - FIELD(trace_room), 0, 1);
 	TABLE(pds, pd);
 	TABLE(mrs, mr);
 	TABLE(mws, mw);

@@ -18,7 +18,7 @@ XDG_RUNTIME_DIR=$scratch
 export XDG_RUNTIME_DIR
 cd "$scratch" || exit 99
 
-echo 1..17
+echo 1..18
 holds "killed before a store" "$die" "$server" stores "${STORES:-120}"
 holds "killed at any moment" "$die" "$server" random "${KILLS:-100}"
 DATSIM_COPY=bounce
@@ -36,6 +36,20 @@ half() {
 	[ $status = 77 ] && grep -q 'cannot be stepped' told || return $status
 }
 holds "before each store of a Send, which is whole or not there" half
+# noted: the same, traced; a message that comes has the lines that say so, and no other has.
+noted() {
+	DATSIM_TRACE=$scratch/noted.trace
+	export DATSIM_TRACE
+	half
+	status=$?
+	unset DATSIM_TRACE
+	[ -s noted.trace ] || return $status
+	complete=$(grep -c ' complete op=RECV status=SUCCESS ' noted.trace)
+	reaped=$(grep -c ' reap op=RECV status=SUCCESS ' noted.trace)
+	echo "$complete complete, $reaped reaped"
+	[ $status = 0 ] && [ "$complete" -gt 0 ] && [ "$complete" = "$reaped" ]
+}
+holds "and so are its lines" noted
 # old: a survivor tells processes, adapters and connections that used the same entry apart.
 old() {
 	DATSIM_FABRIC=old "$ages" > told

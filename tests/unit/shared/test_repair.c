@@ -215,7 +215,8 @@ START_TEST(a_delivery_that_was_not_published_is_undone)
 					   .rx_taken = BEFORE,
 					   .rx_completed = BEFORE,
 					   .rx_next = BEFORE,
-					   .put = BEFORE };
+					   .put = BEFORE,
+					   .trace_length = BEFORE };
 	const struct published *by = &published_by[_i / 2];
 	bool published = by->number || by->put;
 	struct emu_qp *qp = &fab->qp[SENDER];
@@ -235,7 +236,9 @@ START_TEST(a_delivery_that_was_not_published_is_undone)
 	qp->taken = qp->rx_taken = qp->rx_completed = qp->rx_next = wq->get = DURING;
 	cq->put = by->put ? BEFORE + 1 : BEFORE;
 	cq->ring_end = BEFORE;
+	fab->trace_length = DURING;
 	emu_recover(world);
+	ck_assert_uint_eq(fab->trace_length, published ? DURING : BEFORE);
 	ck_assert_uint_eq(wq->get, published ? DURING : BEFORE);
 	ck_assert_uint_eq(qp->taken, published ? DURING : BEFORE);
 	ck_assert_uint_eq(qp->rx_taken, published ? DURING : BEFORE);
