@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pair server | pair client HOST ping|rate|bulk - measures messages between two processes of one
- * fabric. It uses uDAPL only, and both ends poll. pair.sh compares it with other libraries.
+ * pair server | pair client HOST ping|rate|bulk [MESSAGES] - measures messages between two
+ * processes of one fabric. It uses uDAPL only, and both ends poll. pair.sh compares it with other
+ * libraries.
  *
  *   ping: 64 bytes there and back, one at a time; prints ns of half a round trip
  *   rate: 64 bytes, 64 messages in flight; prints messages per second
@@ -319,10 +320,13 @@ static void connect_to(struct end *end, const char *host)
 	pair_fail("no connection: is the server running?");
 }
 
-static int ask_server(const char *host, const struct job *job)
+/* messages: as a number; NULL: as many as the job has. */
+static int ask_server(const char *host, const struct job *job, const char *messages)
 {
 	struct end end = { .job = *job };
 
+	if (messages)
+		end.job.messages = (uint32_t)strtoul(messages, NULL, 10);
 	open_adapter(&end);
 	end_prepare(&end);
 	connect_to(&end, host);
@@ -338,9 +342,9 @@ int main(int argc, char **argv)
 		serve_client();
 		return 0;
 	}
-	for (size_t i = 0; argc == 4 && i < sizeof(jobs) / sizeof(jobs[0]); i++)
+	for (size_t i = 0; (argc == 4 || argc == 5) && i < sizeof(jobs) / sizeof(jobs[0]); i++)
 		if (strcmp(argv[1], "client") == 0 && strcmp(argv[3], jobs[i].name) == 0)
-			return ask_server(argv[2], &jobs[i]);
-	fputs("usage: pair server | pair client HOST ping|rate|bulk\n", stderr);
+			return ask_server(argv[2], &jobs[i], argv[4]);
+	fputs("usage: pair server | pair client HOST ping|rate|bulk [MESSAGES]\n", stderr);
 	return 2;
 }
