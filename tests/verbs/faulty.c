@@ -205,8 +205,9 @@ static int send_atomic(void)
 static void use_pair(void)
 {
 	struct ibv_mw_bind bind = { .send_flags = IBV_SEND_SIGNALED };
-	struct ibv_mw *mw = ibv_alloc_mw(a.pd, IBV_MW_TYPE_1);
+	struct ibv_mw *mw;
 
+	GET("ibv_alloc_mw", mw, ibv_alloc_mw(a.pd, IBV_MW_TYPE_1));
 	MAKE("ibv_post_recv", verbs_recv(&b, 1, 0, 64));
 	MAKE("ibv_post_send", verbs_send(&a, &b, IBV_WR_SEND, 64, 0));
 	expect_completion(&a);
