@@ -38,6 +38,18 @@ static enum answer pages_populate(uint64_t first, uint64_t end, bool write)
 	return answer;
 }
 
+/* "FROM-TO PERMISSIONS ...". sscanf was a quarter of a short schedule of datsim explore. */
+static const char *pages_parse(const char *line, uint64_t *from, uint64_t *to)
+{
+	char *end;
+
+	*from = strtoull(line, &end, 16);
+	if (*end != '-')
+		return NULL;
+	*to = strtoull(end + 1, &end, 16);
+	return *end == ' ' ? end + 1 : NULL;
+}
+
 /* The kernel lists mappings by address. */
 static enum answer pages_look_up(uint64_t first, uint64_t end, bool write)
 {
@@ -45,14 +57,16 @@ static enum answer pages_look_up(uint64_t first, uint64_t end, bool write)
 	FILE *maps = process_fopen("/proc/self/maps");
 	uint64_t at = first, from, to;
 	size_t size = 0;
-	char *line = NULL, perms[5];
+	const char *perms;
+	char *line = NULL;
 
 	if (!maps) {
 		process_cancel_release(cancel);
 		return UNKNOWN;
 	}
 	while (at < end && getline(&line, &size, maps) > 0) {
-		if (sscanf(line, "%lx-%lx %4s", &from, &to, perms) != 3 || to <= at)
+		perms = pages_parse(line, &from, &to);
+		if (!perms || to <= at)
 			continue;
 		if (from > at || perms[0] != 'r' || (write && perms[1] != 'w'))
 			break;
