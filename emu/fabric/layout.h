@@ -380,13 +380,13 @@ struct emu_process {
 	emu_flag overrun;      /* there was no memory for a message to it */
 	emu_flag exits, named; /* about to end, without having left; it has had an adapter */
 	int32_t pid;
-	uint32_t futex;           /* incremented when the process has to look at the arena */
-	uint32_t generation;      /* grows with each process that has this entry */
-	uint32_t sleepers;        /* its threads that sleep in a wait */
-	uint32_t idlers, lockers; /* its helper, if that sleeps; threads asleep for the lock */
-	uint32_t left; /* payloads in its inbox that wait for its turn, or more: inbox.h */
+	uint32_t futex;            /* incremented when the process has to look at the arena */
+	uint32_t generation;       /* grows with each process that has this entry */
+	uint32_t sleepers;         /* its threads that sleep in a wait */
+	uint32_t idlers, lockers;  /* its helper, if that sleeps; threads asleep for the lock */
 	emu_ref inbox, inbox_tail; /* list of struct emu_message */
-	uint64_t probe, nonce; /* its nonce, and the address: who can read it there has access */
+	uint64_t probe; /* address of its nonce; a process that can read it there has access */
+	uint64_t nonce;
 	char node[EMU_NAME];
 	EMU_OWN_LINE struct emu_delivery delivery; /* in progress */
 };

@@ -210,8 +210,6 @@ uint64_t emu_lockstep_held_by(int32_t pid);
 bool emu_lockstep_held(const struct emu_lockstep *ls);
 /* This process joins the fabric. */
 void emu_lockstep_join(struct emu_world *w);
-/* All threads of the process take turns, and one of them is to have its own. */
-bool emu_lockstep_is_caught(const struct emu_world *w, uint16_t process);
 /* Does the process have a thread in that state? */
 bool emu_lockstep_has_thread(const struct emu_lockstep *ls, uint16_t process,
 			     enum emu_thread_state state);

@@ -131,15 +131,6 @@ bool emu_lockstep_has_thread(const struct emu_lockstep *ls, uint16_t process,
 	return false;
 }
 
-bool emu_lockstep_is_caught(const struct emu_world *w, uint16_t process)
-{
-	const struct emu_lockstep *ls = &w->fab->shared.lockstep;
-
-	return ls->away == 0 && ls->outside[process] == 0 &&
-	       (emu_lockstep_has_thread(ls, process, EMU_THREAD_WAITING) ||
-		emu_lockstep_has_thread(ls, process, EMU_THREAD_READY));
-}
-
 /*
  * In each of the processes, a thread has to empty the inbox: if none is ready, a waiting one
  * becomes so. Returns the processes that have neither.

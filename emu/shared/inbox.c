@@ -14,14 +14,12 @@
 #include "emu/fabric/trace.h"
 #include "emu/partial.h"
 #include "emu/qp.h"
-#include "peer.h"
 #include "reach.h"
 #include "runner.h"
 #include "shared.h"
 #include "emu/upcall.h"
 
 #define MESSAGES_MOST (1u << 20) /* in one call; the others are run in the next */
-#define LEFT_MOST     8u         /* payloads for one process that it is not woken for */
 
 /*
  * The owner finds the message when it next takes the lock. Until then no thread misses it: each
@@ -30,8 +28,6 @@
 static bool can_wait(struct emu_world *w, const struct emu_process *p,
 		     const struct emu_message *message)
 {
-	if (message->kind == EMU_MESSAGE_COPY && message->copy.when == EMU_PLACE_LATER)
-		return true;
 	return message->kind == EMU_MESSAGE_UPCALL && message->up.kind == EMU_UPCALL_CQ_NOTIFY &&
 	       message->up.what && p->sleepers == 0 && !emu_lockstep(w);
 }
@@ -124,15 +120,14 @@ static struct emu_lost payload_completion(struct emu_world *w)
 	return lost;
 }
 
-static enum emu_copy copy_to_inbox(struct emu_world *w, const struct emu_place *to, uint64_t from,
-				   uint64_t length, enum emu_placing when)
+enum emu_copy emu_inbox_copy(struct emu_world *w, const struct emu_place *to, uint64_t from,
+			     uint64_t length)
 {
 	struct emu_message message = { .kind = EMU_MESSAGE_COPY,
 				       .copy = { .addr = to->addr,
 						 .length = length,
 						 .posted = to->posted,
-						 .lost = payload_completion(w),
-						 .when = (uint8_t)when } };
+						 .lost = payload_completion(w) } };
 	enum emu_copy copied = EMU_COPY_OK;
 
 	message.copy.data = emu_pool_alloc(w, length);
@@ -145,63 +140,6 @@ static enum emu_copy copy_to_inbox(struct emu_world *w, const struct emu_place *
 	if (copied != EMU_COPY_OK)
 		emu_pool_free(w->fab, message.copy.data, length);
 	return copied;
-}
-
-/* Is the payload of the running event that of a Send? Its receiver has a completion to expect. */
-static bool is_send(struct emu_world *w)
-{
-	enum emu_event_kind kind = emu_event_kind(&w->fab->shared.section.event);
-
-	return w->fab->shared.section.running &&
-	       (kind == EMU_EV_DATA || kind == EMU_EV_DATA_REST) &&
-	       payload_completion(w).opcode == NIC_OP_SEND;
-}
-
-enum emu_copy emu_inbox_copy(struct emu_world *w, const struct emu_place *to, uint64_t from,
-			     uint64_t length)
-{
-	return copy_to_inbox(w, to, from, length, EMU_PLACE_NOW);
-}
-
-bool emu_inbox_leave(struct emu_world *w, const struct emu_place *to, uint64_t from,
-		     uint64_t length)
-{
-	struct emu_process *p = emu_process(w, to->process);
-
-	if ((p->inbox && !p->left) || p->left >= LEFT_MOST || !is_send(w))
-		return false;
-	/* Counted first: of a process that dies in between, none is left that does not count. */
-	p->left++;
-	return copy_to_inbox(w, to, from, length, EMU_PLACE_LATER) == EMU_COPY_OK;
-}
-
-static bool place_from_outside(struct emu_world *w, uint16_t process, struct emu_message *m)
-{
-	const void *from = emu_at(w, m->copy.data);
-	uint64_t addr = m->copy.addr, length = m->copy.length;
-
-	if (process == w->process)
-		return emu_mr_is_here(w, addr, length) &&
-		       emu_reach_place_from_arena(addr, from, length);
-	return emu_peer_reach(w, process) && emu_peer_write(w, process, addr, from, length);
-}
-
-/* What cannot be placed stays there, and its owner fails the request. */
-EMU_COLD void emu_inbox_place_left(struct emu_world *w, uint16_t process)
-{
-	struct emu_process *p = emu_process(w, process);
-	struct emu_message *m = emu_inbox_at(w, p->inbox);
-	uint32_t left = 0;
-
-	for (; m && emu_go_on(w); m = emu_inbox_at(w, m->next)) {
-		if (m->kind != EMU_MESSAGE_COPY || m->copy.when != EMU_PLACE_LATER)
-			continue;
-		if (place_from_outside(w, process, m))
-			m->copy.when = EMU_PLACE_ALREADY;
-		else
-			left++;
-	}
-	p->left = left;
 }
 
 static bool take_message(struct emu_world *w, uint16_t process, struct emu_message *message)
@@ -250,7 +188,7 @@ static void place_payload(struct emu_world *w, const struct emu_message *message
 	const uint64_t addr = message->copy.addr, length = message->copy.length;
 
 	/* Another process may have written garbage: the address must be in a region. */
-	if (message->copy.when != EMU_PLACE_ALREADY && emu_mr_is_here(w, addr, length)) {
+	if (emu_mr_is_here(w, addr, length)) {
 		emu_posted_look(w, message->copy.posted, addr, length);
 		if (!emu_reach_place_from_arena(addr, emu_at(w, message->copy.data), length))
 			lose_payload(w, &message->copy.lost);
@@ -301,14 +239,11 @@ static void fail_adapters(struct emu_world *w)
 
 void emu_inbox_empty(struct emu_world *w)
 {
-	struct emu_process *p = emu_process(w, w->process);
 	struct emu_message message;
 
 	for (uint32_t i = 0; i < MESSAGES_MOST && take_message(w, w->process, &message); i++)
 		run_message(w, &message);
-	if (__builtin_expect(p->left, 0))
-		p->left = 0;
-	if (p->overrun)
+	if (emu_process(w, w->process)->overrun)
 		fail_adapters(w);
 }
 

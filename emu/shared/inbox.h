@@ -32,13 +32,6 @@ struct emu_lost {
 	uint8_t opcode;
 };
 
-/* When a payload is placed. */
-enum emu_placing {
-	EMU_PLACE_NOW,    /* its process is woken for it */
-	EMU_PLACE_LATER,  /* it is not: no thread of it can look before it empties its inbox */
-	EMU_PLACE_ALREADY /* it was placed from outside: emu_inbox_place_left */
-};
-
 /* A block of the pool. */
 struct emu_message {
 	emu_ref next;
@@ -53,7 +46,6 @@ struct emu_message {
 			emu_ref data;
 			uint32_t posted;      /* as emu_place.posted */
 			struct emu_lost lost; /* if its destination is gone */
-			uint8_t when;         /* enum emu_placing */
 		} copy;
 	};
 	uint32_t mark; /* EMU_MESSAGE_MARK + its own ref; 0: it was taken */
@@ -78,14 +70,6 @@ void emu_inbox_tell(struct emu_world *w, uint16_t process, const struct emu_upca
 /* EMU_COPY_BAD_TARGET: no room for the data. */
 enum emu_copy emu_inbox_copy(struct emu_world *w, const struct emu_place *to, uint64_t from,
 			     uint64_t length);
-/* The same without a wake. False: it is not left; there is no room for it or its memory is gone. */
-bool emu_inbox_leave(struct emu_world *w, const struct emu_place *to, uint64_t from,
-		     uint64_t length);
-/*
- * This process is about to access the memory of that one, which it reaches: place what is left for
- * it there without a wake.
- */
-void emu_inbox_place_left(struct emu_world *w, uint16_t process);
 
 /* Take and run all messages of this process. */
 void emu_inbox_empty(struct emu_world *w);

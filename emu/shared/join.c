@@ -205,7 +205,6 @@ static void register_process(struct emu_world *w, const struct nic_config *confi
 	p->pid = getpid();
 	p->futex = p->sleepers = p->idlers = p->lockers = 0;
 	p->inbox = p->inbox_tail = 0;
-	p->left = 0;
 	p->delivery = (struct emu_delivery){ 0 };
 	snprintf(p->node, sizeof(p->node), "%.20s", config->node ? config->node : "");
 	if (!p->node[0] || node_taken(w, p->node))

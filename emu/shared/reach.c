@@ -16,7 +16,6 @@
 
 #define LAST_BYTES   8u
 #define STREAM_BYTES (256u << 10)
-#define LEFT_BYTES   256u /* of a payload that waits for the receiver's turn */
 
 enum emu_copy emu_reach_place(uint64_t to, const void *from, uint64_t length)
 {
@@ -89,24 +88,6 @@ static enum emu_copy place_here(struct emu_world *w, const struct emu_place *to,
 	return placed;
 }
 
-/*
- * In lockstep, no thread of the receiver can look at its memory before it has its turn, and with it
- * empties its inbox, where a short payload can wait: that saves the system call.
- */
-static bool leave_for_turn(struct emu_world *w, const struct emu_place *to, uint64_t from,
-			   uint64_t length)
-{
-	return emu_lockstep(w) && length <= LEFT_BYTES && emu_lockstep_is_caught(w, to->process) &&
-	       emu_inbox_leave(w, to, from, length);
-}
-
-/* Before an access to the memory of a process: what was left for its turn is placed first. */
-static void place_left(struct emu_world *w, uint16_t process)
-{
-	if (__builtin_expect(emu_process(w, process)->left, 0))
-		emu_inbox_place_left(w, process);
-}
-
 static enum emu_copy copy_from_process(struct emu_world *w, const struct emu_place *to,
 				       const struct emu_place *from, uint64_t length)
 {
@@ -123,9 +104,6 @@ static enum emu_copy copy_to_process(struct emu_world *w, const struct emu_place
 {
 	if (!emu_peer_reach(w, to->process))
 		return emu_inbox_copy(w, to, from->addr, length);
-	if (leave_for_turn(w, to, from->addr, length))
-		return EMU_COPY_OK;
-	place_left(w, to->process);
 	if (emu_peer_write(w, to->process, to->addr, emu_memory(from->addr), length))
 		return EMU_COPY_OK;
 	return emu_pages_allow(from->addr, length, false) ? EMU_COPY_BAD_TARGET
@@ -138,12 +116,8 @@ enum emu_copy emu_reach_copy(struct emu_world *w, const struct emu_place *to,
 	bool to_here = to->process == w->process, from_here = from->process == w->process;
 	const void *kept;
 
-	if (!to->process || !from->process || to->process > EMU_PROCESSES ||
-	    from->process > EMU_PROCESSES)
+	if (!to->process || !from->process || to->process > EMU_PROCESSES)
 		return EMU_COPY_BAD_TARGET; /* the process is gone; or another one wrote garbage */
-	place_left(w, from->process);
-	if (to_here)
-		place_left(w, to->process);
 	/* Addresses in this process are checked against its own list of regions. */
 	if (to_here && !emu_mr_is_here(w, to->addr, length))
 		return EMU_COPY_BAD_TARGET;
@@ -172,7 +146,6 @@ bool emu_reach_has(struct emu_world *w, uint16_t process)
 
 bool emu_reach_load(struct emu_world *w, void *to, const struct emu_place *from, uint64_t length)
 {
-	place_left(w, from->process <= EMU_PROCESSES ? from->process : 0);
 	if (from->process != w->process)
 		return emu_reach_has(w, from->process) &&
 		       emu_peer_read(w, from->process, from->addr, to, length);
@@ -185,7 +158,6 @@ bool emu_reach_store(struct emu_world *w, const struct emu_place *to, const void
 {
 	if (!to->process || to->process > EMU_PROCESSES)
 		return false;
-	place_left(w, to->process);
 	if (to->process == w->process)
 		return emu_mr_is_here(w, to->addr, length) &&
 		       place_here(w, to, from, length) == EMU_COPY_OK;

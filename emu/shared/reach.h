@@ -6,9 +6,7 @@
  * event copies directly. Where it does not (containers, Yama), the sender's process runs the event.
  * It copies a payload for another process into the arena and leaves a message in that process's
  * inbox; the receiver copies it into its buffer before it sees the completion, for it empties its
- * inbox first. In lockstep, a short payload of a Send takes that way wherever it can, for no thread
- * of the receiver runs before it empties the inbox; a process that accesses the receiver's memory
- * before has what is left for it placed first.
+ * inbox first.
  */
 #ifndef EMU_SHARED_REACH_H
 #define EMU_SHARED_REACH_H
