@@ -1,7 +1,7 @@
 #!/bin/sh
 # Lines have at most 100 columns; a tab counts 8. Three kinds of lines may be longer, because they
-# cannot be folded: the output of commands in Markdown, the tables of doc/results, and the statements
-# of a datsim script.
+# cannot be folded: the output of commands in Markdown, the tables of doc/results, and the
+# statements of a datsim script.
 . "$(dirname "$0")/begin.sh"
 
 # What autoreconf puts here.
