@@ -5,13 +5,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sched.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "lockstep.h"
@@ -87,13 +85,10 @@ static void preempt_holder(struct emu_world *w, uint64_t now)
 	emu_lockstep_kick(w);
 }
 
-/* The thread still sleeps if the one that gave it the turn has had no processor to wake it. */
-static bool wake_holder(struct emu_thread *t)
-{
-	return emu_lockstep_wake_thread(t);
-}
-
-/* It may, or another thread of its process: the holder of the lock has had no processor. */
+/*
+ * The thread or another one of its process sleeps for the lock, perhaps: the lock's holder has had
+ * no processor.
+ */
 static bool awaits_lock(struct emu_world *w, const struct emu_thread *t)
 {
 	return __atomic_load_n(&emu_process(w, t->process)->lockers, __ATOMIC_SEQ_CST) > 0;
@@ -110,7 +105,8 @@ static bool is_away(struct emu_world *w, struct emu_thread *t, uint64_t now, uin
 	/* An ending thread is left to its process's helper. */
 	if (t->state == EMU_THREAD_ENDING)
 		return now - watch->since >= ENDING_TIMES * m->bound_ns;
-	if (!wake_holder(t) && !awaits_lock(w, t))
+	/* It still sleeps if the thread that gave it the turn has had no processor to wake it. */
+	if (!emu_lockstep_wake_thread(t) && !awaits_lock(w, t))
 		watch->away += outside;
 	return watch->away >= m->bound_ns || now - watch->since >= STARVED_TIMES * m->bound_ns;
 }
