@@ -10,7 +10,9 @@
  * (MADV_POPULATE_READ, MADV_POPULATE_WRITE), which is exact, even for a page behind the end of its
  * file, and takes half a microsecond. It would allocate all of a larger region, which an emulator
  * need not. There, and where the kernel does not know the advice (before Linux 5.14), the answer is
- * in /proc/self/maps; if that cannot be read, the region is taken as it is.
+ * in /proc/self/maps. The kernel finds a mapping in it by address (PROCMAP_QUERY, since Linux
+ * 6.11), which takes two microseconds; to read them as text takes as long for every ten mappings.
+ * If the file cannot be opened, the region is taken as it is.
  */
 #ifndef EMU_PAGES_H
 #define EMU_PAGES_H
