@@ -66,14 +66,28 @@ char *arena_copy(struct arena *arena, const char *s, size_t length)
 	return copy;
 }
 
-void arena_free(struct arena *arena)
+struct arena_mark arena_mark(const struct arena *arena)
+{
+	return (struct arena_mark){ arena->newest, arena->newest ? arena->newest->used : 0 };
+}
+
+void arena_rewind(struct arena *arena, struct arena_mark mark)
 {
 	struct arena_block *block;
 
-	while ((block = arena->newest)) {
+	while ((block = arena->newest) != mark.block) {
 		arena->newest = block->older;
 		free(block);
 	}
+	if (!block)
+		return;
+	memset((char *)block->bytes + mark.used, 0, block->used - mark.used);
+	block->used = mark.used;
+}
+
+void arena_free(struct arena *arena)
+{
+	arena_rewind(arena, (struct arena_mark){ NULL, 0 });
 }
 
 static void text_reserve(struct text *text, size_t more)
@@ -89,16 +103,21 @@ static void text_reserve(struct text *text, size_t more)
 void text_vadd(struct text *text, const char *format, va_list args)
 {
 	va_list again;
+	size_t room;
 	int n;
 
+	text_reserve(text, 0);
+	room = text->size - text->length;
 	va_copy(again, args);
-	n = vsnprintf(NULL, 0, format, again);
+	n = vsnprintf(text->s + text->length, room, format, again);
 	va_end(again);
-	if (n < 0)
-		return;
-	text_reserve(text, (size_t)n);
-	vsnprintf(text->s + text->length, (size_t)n + 1, format, args);
-	text->length += (size_t)n;
+	if (n >= 0 && (size_t)n >= room) {
+		text_reserve(text, (size_t)n);
+		vsnprintf(text->s + text->length, (size_t)n + 1, format, args);
+	}
+	/* Without an error there is a text of n characters behind what was there before. */
+	text->length += n < 0 ? 0 : (size_t)n;
+	text->s[text->length] = '\0';
 }
 
 void text_cut(struct text *text, size_t length)

@@ -36,8 +36,8 @@ void explorer_schedule(struct explorer *explorer, uint64_t number, bool untraced
 
 	schedule_make(schedule, &explorer->plan, explorer->course->seed, number);
 	options.seed = schedule->seed;
-	run_text(explorer->path, text_of(&schedule->text), schedule->text.length, &options,
-		 verdict);
+	series_run(&explorer->series, explorer->path, &schedule->text, schedule->faults_at,
+		   schedule->faults_length, &options, verdict);
 }
 
 /* ---- all of them ---- */
@@ -442,6 +442,7 @@ int explore_script(struct course *course, const char *path)
 	if (explorer.ended.by && !campaign_wanted(course))
 		code = tell_of_end(&explorer);
 	text_free(&error);
+	series_free(&explorer.series);
 	text_free(&explorer.schedule.text);
 	text_free(&explorer.explained);
 	text_free(&course->reason);

@@ -112,6 +112,7 @@ struct schedule {
 	uint64_t number;
 	uint64_t seed; /* of the fabric */
 	struct text text;
+	size_t faults_at, faults_length; /* of a script: where its fault and link lines are */
 	size_t way_count; /* fabric lines that make adapters hostile, in front of the set-up */
 	size_t fault_count;
 	bool slows;      /* it sets the latency of a link */

@@ -7,6 +7,7 @@
 #define DATSIM_EXPLORER_H
 
 #include "campaign.h"
+#include "tools/datsim/series/series.h"
 
 struct explorer {
 	const char *path;
@@ -14,6 +15,7 @@ struct explorer {
 	struct text content;
 	struct plan plan;
 	struct schedule schedule;
+	struct series series;  /* its runs */
 	uint64_t failed;       /* number of the failing schedule; UINT64_MAX: none */
 	uint64_t open;         /* the first schedule that has not ended */
 	int worker;            /* which of the processes that run schedules this is */

@@ -431,6 +431,7 @@ void schedule_make(struct schedule *schedule, const struct plan *plan, uint64_t 
 		add_some_turns(&maker);
 	if ((plan->link_count || plan->kinds & KILL) && !turns)
 		add_faults(&maker);
+	schedule->faults_length = text->length - schedule->faults_at;
 	if (plan->program)
 		return;
 	text_append(text, plan->text + plan->faults_at, plan->heal_at - plan->faults_at);

@@ -34,4 +34,5 @@ void schedule_begin(struct schedule *schedule, const struct plan *plan, bool hos
 	schedule->way_count = add_ways(&schedule->text, plan->watch, hostile, random);
 	text_append(&schedule->text, plan->text + plan->fabric_at,
 		    plan->faults_at - plan->fabric_at);
+	schedule->faults_at = schedule->text.length;
 }

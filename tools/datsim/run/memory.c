@@ -11,7 +11,7 @@
 #define ALIGNMENT    16
 #define REGION_GUARD 64
 
-struct region *region_new(struct run *run, size_t size, const char *shared)
+static struct region *region_make(size_t size, const char *shared)
 {
 	struct region *region = mem_zero(1, sizeof(*region));
 	unsigned char *base = MAP_FAILED;
@@ -22,10 +22,61 @@ struct region *region_new(struct run *run, size_t size, const char *shared)
 	region->shared = base == MAP_FAILED ? NULL : shared;
 	if (base == MAP_FAILED)
 		base = mem_zero(1, size + 2 * REGION_GUARD);
-	memset(base, GUARD_VALUE, REGION_GUARD);
-	memset(base + REGION_GUARD + size, GUARD_VALUE, REGION_GUARD);
 	region->bytes = base + REGION_GUARD;
 	region->size = size;
+	return region;
+}
+
+/* ---- handed on ---- */
+
+/* A region of this size that an earlier run has left, all zero; NULL: there is none. */
+static struct region *pool_take(struct region_pool *pool, size_t size)
+{
+	struct region *region;
+	size_t i;
+
+	for (i = 0; pool && i < pool->count; i++) {
+		region = pool->regions[i];
+		if (region->size != size)
+			continue;
+		pool->regions[i] = pool->regions[--pool->count];
+		return region;
+	}
+	return NULL;
+}
+
+/*
+ * Only buffers cut from the region were written to, and they are at its end: a script that places
+ * its data by addresses or offsets leaves nothing for the pool.
+ */
+void region_hand_on(struct run *run, struct region *region)
+{
+	struct region_pool *pool = run->pool;
+
+	if (!pool || pool->count == ARRAY_SIZE(pool->regions) || region->shared ||
+	    run->by_address || run->failure.code != EXIT_PASS) {
+		region_free(region);
+		return;
+	}
+	memset(region->bytes + region->size - region->used, 0, region->used);
+	region->used = region->hole_count = 0;
+	pool->regions[pool->count++] = region;
+}
+
+void pool_free(struct region_pool *pool)
+{
+	while (pool->count)
+		region_free(pool->regions[--pool->count]);
+}
+
+struct region *region_new(struct run *run, size_t size, const char *shared)
+{
+	struct region *region = shared ? NULL : pool_take(run->pool, size);
+
+	if (!region)
+		region = region_make(size, shared);
+	memset(region->bytes - REGION_GUARD, GUARD_VALUE, REGION_GUARD);
+	memset(region->bytes + size, GUARD_VALUE, REGION_GUARD);
 	run->regions = mem_grow(run->regions, (run->region_count + 1) * sizeof(*run->regions));
 	run->regions[run->region_count++] = region;
 	return region;

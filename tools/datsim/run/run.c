@@ -107,7 +107,7 @@ static bool run_timed(struct run *run, const struct statement *st)
 	return run->failure.code == EXIT_PASS;
 }
 
-static void run_script(struct run *run)
+static void run_statements(struct run *run)
 {
 	const struct statement *st;
 
@@ -122,7 +122,7 @@ static void run_script(struct run *run)
  * Run with a fault at a point (point.h): lines that it breaks are passed over, but a failed set-up
  * ends the run.
  */
-static void run_script_beside(struct run *run)
+static void run_statements_beside(struct run *run)
 {
 	const struct statement *st;
 	bool held;
@@ -224,10 +224,11 @@ static bool run_once(const char *path, const struct script *script, const struct
 	run.slow = options->slow ? options->slow : 1;
 	run.echo = options->echo;
 	run.point = options->point;
+	run.pool = options->pool;
 	if (up && run.point)
-		run_script_beside(&run);
+		run_statements_beside(&run);
 	else if (up)
-		run_script(&run);
+		run_statements(&run);
 	verdict->faults_acted = up ? run_faults_acted(&run) : 0;
 	world_clear(&run);
 	verdict->code = run.failure.code;
@@ -305,32 +306,51 @@ static bool tests_something(const char *name, const struct script *script, struc
 	return false;
 }
 
-void run_text(const char *name, const char *text, size_t length, const struct options *options,
+bool run_load(struct script *script, const char *name, const char *text, size_t length,
 	      struct verdict *verdict)
 {
 	DAT_SIM_CONFIG config;
-	struct script script;
 
+	memset(script, 0, sizeof(*script));
 	memset(verdict, 0, sizeof(*verdict));
 	if (dat_sim_config_init(&config) != DAT_SUCCESS) {
 		text_add(&verdict->report, "a DATSIM_ variable makes no sense, see stderr\n");
 		verdict->code = EXIT_USAGE;
-		return;
+		return false;
 	}
 	/* In a script only its own lines let time pass; polling an EVD must not. */
 	config.poll_quantum_ns = 0;
-	if (!script_load(&script, name, text, length, &config)) {
-		text_append(&verdict->report, text_of(&script.diag.text), script.diag.text.length);
-		verdict->code = EXIT_USAGE;
-	} else if (!runs_here(&script, verdict)) {
-		script_free(&script);
+	if (script_load(script, name, text, length, &config))
+		return true;
+	text_append(&verdict->report, text_of(&script->diag.text), script->diag.text.length);
+	verdict->code = EXIT_USAGE;
+	return false;
+}
+
+void run_script(struct script *script, const struct options *options, struct verdict *verdict)
+{
+	const char *name = script->source.name;
+
+	memset(verdict, 0, sizeof(*verdict));
+	if (!runs_here(script, verdict))
 		return;
-	} else if (options->once || tests_something(name, &script, verdict)) {
+	if (options->once || tests_something(name, script, verdict)) {
 		if (options->has_seed)
-			script.config.seed = options->seed;
-		run_loaded(name, &script, options, verdict);
+			script->config.seed = options->seed;
+		run_loaded(name, script, options, verdict);
 	}
 	if (!options->point)
+		verdict_judge(script->must_fail, verdict);
+}
+
+void run_text(const char *name, const char *text, size_t length, const struct options *options,
+	      struct verdict *verdict)
+{
+	struct script script;
+
+	if (run_load(&script, name, text, length, verdict))
+		run_script(&script, options, verdict);
+	else if (!options->point)
 		verdict_judge(script.must_fail, verdict);
 	script_free(&script);
 }

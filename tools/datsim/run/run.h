@@ -9,6 +9,14 @@
 
 #include "tools/datsim/script/script.h"
 
+struct region;
+
+/* Memory that a run leaves to the next one (memory.c). */
+struct region_pool {
+	struct region *regions[8]; /* all zero between their guards */
+	size_t count;
+};
+
 struct options {
 	bool has_seed;
 	uint64_t seed;
@@ -17,6 +25,7 @@ struct options {
 	unsigned int slow;   /* on a device, multiplies waiting times; 0: as 1 */
 	struct point *point; /* not NULL: with an additional fault, see point.h */
 	struct text *echo;   /* not NULL: receives the result of the last line, which may be any */
+	struct region_pool *pool; /* not NULL: memory that runs hand on */
 };
 
 struct verdict {
@@ -33,6 +42,10 @@ struct verdict {
 /* The text is NUL-terminated; the name is for messages. */
 void run_text(const char *name, const char *text, size_t length, const struct options *options,
 	      struct verdict *verdict);
+/* run_text in two steps. Read a script; false: the verdict says why. script_free afterwards. */
+bool run_load(struct script *script, const char *name, const char *text, size_t length,
+	      struct verdict *verdict);
+void run_script(struct script *script, const struct options *options, struct verdict *verdict);
 void run_file(const char *path, const struct options *options, struct verdict *verdict);
 /* The command line that repeats this run of the script. */
 void replay_line(const char *path, const struct options *options, struct text *text);
@@ -41,5 +54,6 @@ int verdict_reason(const struct verdict *verdict, const char **reason);
 /* The line of the script that its report names first; 0: none. */
 int verdict_line(const struct verdict *verdict, const char *path);
 void verdict_free(struct verdict *verdict);
+void pool_free(struct region_pool *pool);
 
 #endif

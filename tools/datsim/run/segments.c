@@ -55,6 +55,7 @@ static bool explicit_segment(struct invocation *inv, const struct value *value,
 		if (!region_carve(region, piece->length, piece))
 			return no_room(inv, piece->length);
 	} else if (region) {
+		inv->run->by_address = true;
 		piece_place(piece, region, value_number(inv->run, offset));
 	}
 	if (region) {
@@ -63,6 +64,7 @@ static bool explicit_segment(struct invocation *inv, const struct value *value,
 	}
 	triplet->lmr_context =
 		(DAT_LMR_CONTEXT)number_of(inv, value, "lmr_context", triplet->lmr_context);
+	inv->run->by_address |= setting_of(value, "virtual_address") != NULL;
 	triplet->virtual_address =
 		number_of(inv, value, "virtual_address", triplet->virtual_address);
 	triplet->segment_length = piece->length;
@@ -197,6 +199,7 @@ bool set_remote(struct invocation *inv, int i, const struct value *value, union 
 
 	if (value->kind == VALUE_NULL)
 		return true;
+	inv->run->by_address |= is_struct;
 	memset(triplet, 0, sizeof(*triplet));
 	piece.length = is_struct ? number_of(inv, value, "length", dto->length) : dto->length;
 	if (mem && !remote_memory(inv, &inv->run->objects[value_object(inv->run, mem)], value,

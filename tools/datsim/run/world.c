@@ -278,7 +278,7 @@ void world_end(struct run *run, struct text *trace)
 	for (i = 0; run->objects && i < run->script->symbol_count; i++)
 		free(run->objects[i].surfaced);
 	for (k = 0; k < run->region_count; k++)
-		region_free(run->regions[k]);
+		region_hand_on(run, run->regions[k]);
 	for (watch = run->watches; watch; watch = next) {
 		next = watch->next;
 		free(watch);

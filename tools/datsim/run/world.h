@@ -13,6 +13,7 @@
 #include <dat/sim.h>
 
 #include "point.h"
+#include "run.h"
 #include "tools/datsim/script/script.h"
 
 #define BUSY_LIMIT_NS    UINT64_C(10000000000) /* longer: never quiet */
@@ -214,6 +215,8 @@ struct run {
 	size_t fault_count;
 	struct region **regions; /* all of them */
 	size_t region_count;
+	struct region_pool *pool; /* NULL: none is handed on */
+	bool by_address; /* memory was named otherwise than by a buffer that was cut for it */
 	struct watch *watches;
 	struct agent_call *agent_calls;
 	size_t agent_call_count, agent_call_room;
@@ -266,6 +269,8 @@ void failure_print(const struct run *run, const char *replay, struct text *text)
  */
 struct region *region_new(struct run *run, size_t size, const char *shared);
 void region_free(struct region *region);
+/* Leave it to the next run, or free it. */
+void region_hand_on(struct run *run, struct region *region);
 /* Cut a buffer from the region; false: no room. */
 bool region_carve(struct region *region, size_t length, struct piece *piece);
 void region_return(const struct piece *piece);

@@ -202,8 +202,7 @@ static bool bind_next(struct binder *binder, struct statement *st)
 	return true;
 }
 
-/* Takes the statements from script_parse, in order. */
-static void bind_take(void *context, struct statement *st)
+void bind_take(void *context, struct statement *st)
 {
 	struct binder *binder = context;
 
@@ -228,6 +227,7 @@ static bool load_script(struct script *script, const char *name, const char *tex
 			const DAT_SIM_CONFIG *config, int programs)
 {
 	struct binder binder = { .script = script };
+	struct part all = { .to = length, .line = 1, .end = &script->statements };
 
 	memset(script, 0, sizeof(*script));
 	script->for_program = programs > 0;
@@ -243,9 +243,10 @@ static bool load_script(struct script *script, const char *name, const char *tex
 		script->diag.count++;
 		return false;
 	}
-	script_parse(script, bind_take, &binder);
+	script_parse(script, &all, bind_take, &binder);
 	bind_forget_lost(&binder);
 	diag_finish(&script->diag);
+	script->steps = binder.steps;
 	return !script->diag.count;
 }
 

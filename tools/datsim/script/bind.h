@@ -25,6 +25,9 @@ struct binder {
 	void *lost;                 /* names that bad lines would have made: a tree of tsearch */
 };
 
+/* bind.c: takes the statements from script_parse, in order; the context is the binder. */
+void bind_take(void *context, struct statement *st);
+
 /* ---- bind_lost.c: the names of bad lines ---- */
 
 /* Note the names that the statement, which is bad, would have made or freed. */

@@ -14,8 +14,7 @@
 
 struct parser {
 	struct script *script;
-	const char *line;                         /* source text of the line */
-	struct token tokens[LINE_TOKENS_MAX + 1]; /* one more, for a token of lookahead */
+	const char *line; /* source text of the line */
 	struct token *now;
 	uint64_t looped, looped_bytes; /* statements that loops made; their text */
 	int depth;                     /* of the value being parsed: how many values contain it */
@@ -25,6 +24,7 @@ struct parser {
 	struct statement **end; /* where the next statement is linked */
 	script_take *take;      /* is told of each statement */
 	void *context;
+	struct token tokens[LINE_TOKENS_MAX + 1]; /* one more, for a token of lookahead */
 };
 
 /* The statement in the tokens from the current one on. */

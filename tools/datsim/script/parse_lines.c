@@ -328,16 +328,13 @@ static void find_failure(struct script *script, const char *line, int length)
 	script->must_fail = arena_copy(&script->arena, line + n, (size_t)(length - n));
 }
 
-void script_parse(struct script *script, script_take *take, void *context)
+/* Lines from this offset on; the first has the number after `number`. */
+static void parse_lines(struct parser *parser, size_t from, size_t to, int number)
 {
-	const char *p = script->source.text, *end = p + script->source.length, *nl;
-	struct parser *parser = mem_zero(1, sizeof(*parser));
-	int number = 0, length;
+	struct script *script = parser->script;
+	const char *p = script->source.text + from, *end = script->source.text + to, *nl;
+	int length;
 
-	parser->script = script;
-	parser->end = &script->statements;
-	parser->take = take;
-	parser->context = context;
 	for (; p < end; p = nl + 1) {
 		nl = memchr(p, '\n', (size_t)(end - p));
 		if (!nl)
@@ -354,5 +351,22 @@ void script_parse(struct script *script, script_take *take, void *context)
 		parser->line = p;
 		parse_line(parser, length, number);
 	}
+}
+
+struct statement **script_parse(struct script *script, const struct part *part, script_take *take,
+				void *context)
+{
+	/* Tokens are written before they are read, and they are 35 KB. */
+	struct parser *parser = mem_grow(NULL, sizeof(*parser));
+	struct statement **end;
+
+	memset(parser, 0, offsetof(struct parser, tokens));
+	parser->script = script;
+	parser->end = part->end;
+	parser->take = take;
+	parser->context = context;
+	parse_lines(parser, part->from, part->to, part->line - 1);
+	end = parser->end;
 	free(parser);
+	return end;
 }

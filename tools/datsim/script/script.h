@@ -315,6 +315,7 @@ struct script {
 	bool for_nodes;        /* of several programs, each on a node with one adapter */
 	bool turns_in_order;   /* it has a line "turn order" */
 	bool watches_packets;  /* it has a packet line, which reads the trace */
+	uint64_t steps;        /* of all statements, repeats counted */
 };
 
 /*
@@ -338,8 +339,19 @@ int script_actor(const struct script *script, const char *name);
 /* needs.c: a feature of this script that needs a simulated fabric ("held messages"); NULL: none. */
 const char *script_needs(const struct script *script);
 
-/* parse_lines.c: call `take` for each statement of the script, also those that are broken. */
+/* Lines of a script: bytes `from` to `to` of its source. */
+struct part {
+	size_t from, to;
+	int line;               /* number of the first one */
+	struct statement **end; /* where their statements are linked */
+};
+
+/*
+ * parse_lines.c: call `take` for each statement of these lines, also those that are broken. Returns
+ * where the next statement would be linked.
+ */
 typedef void script_take(void *context, struct statement *st);
-void script_parse(struct script *script, script_take *take, void *context);
+struct statement **script_parse(struct script *script, const struct part *part, script_take *take,
+				void *context);
 
 #endif
