@@ -12,7 +12,7 @@ bool evd_queue_init(struct evd_queue *queue, struct nic *nic, DAT_COUNT room)
 	*queue = (struct evd_queue){ .room = (uint32_t)room };
 	TAILQ_INIT(&queue->queued);
 	TAILQ_INIT(&queue->free);
-	queue->entries = nic_calloc(nic, queue->room, sizeof(*queue->entries), "evd_queue");
+	queue->entries = nic_malloc(nic, queue->room, sizeof(*queue->entries), "evd_queue");
 	return queue->entries;
 }
 
@@ -21,7 +21,7 @@ void evd_queue_fini(struct evd_queue *queue)
 	free(queue->entries);
 }
 
-/* Entries that were never used are not on the list of free ones: their pages are not touched. */
+/* Entries that were never used are not on the list of free ones: nothing was written to them. */
 static struct evd_entry *queue_take_free(struct evd_queue *queue)
 {
 	struct evd_entry *entry = TAILQ_FIRST(&queue->free);
