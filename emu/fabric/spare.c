@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "arena.h"
+#include "record.h"
 
 /* A larger world is not kept: clearing it would cost more than mapping a new one. */
 #define SPARE_ENTRIES 512u
@@ -37,14 +38,52 @@ static bool worth_keeping(const struct emu_world *w)
 		memset((w)->entries, 0, used * sizeof((w)->entries[0]));           \
 	} while (0)
 
-/* The heap's greatest length is not recorded; a short run has used its beginning only. */
+/*
+ * How much of an array of events was used is not recorded. It was used from the beginning on, and
+ * the order of an event that was queued is never 0. Returns the first that was not used.
+ */
+static struct emu_event *clear_events(struct emu_event *event, const struct emu_event *end)
+{
+	struct emu_event *first = event;
+
+	while (event < end && event->order)
+		event++;
+	memset(first, 0, (size_t)(event - first) * sizeof(*first));
+	return event;
+}
+
 static void clear_heap(struct emu_fabric *fab)
 {
 	uintptr_t heap = (uintptr_t)fab->heap, trace = (uintptr_t)fab->trace;
 	uintptr_t rest = (heap + 2 * EMU_PAGE - 1) & -(uintptr_t)EMU_PAGE;
 
-	memset(fab->heap, 0, rest - heap);
-	madvise((void *)rest, trace - rest, MADV_DONTNEED);
+	if (clear_events(fab->heap, (const struct emu_event *)rest) >= (struct emu_event *)rest)
+		madvise((void *)rest, trace - rest, MADV_DONTNEED);
+}
+
+static void clear_fifo(struct emu_fifo *fifo)
+{
+	/* The first entry is queued only when the others move to the front: queue.c. */
+	memset(&fifo->event[0], 0, sizeof(fifo->event[0]));
+	clear_events(&fifo->event[1], &fifo->event[EMU_FIFO_EVENTS]);
+	fifo->first = fifo->end = fifo->limit = NULL;
+}
+
+/* The parts in front of the tables, of which the rules are large. */
+static void clear_head(struct emu_fabric *fab)
+{
+	size_t rules = offsetof(struct emu_fabric, rule);
+	size_t behind = offsetof(struct emu_fabric, rule) + sizeof(fab->rule);
+
+	memset(fab->rule, 0, fab->rules * sizeof(fab->rule[0]));
+	memset(fab, 0, rules);
+	memset((char *)fab + behind, 0, offsetof(struct emu_fabric, adapters) - behind);
+}
+
+/* A record is built behind the others, and may not have been finished. */
+static void clear_trace(struct emu_fabric *fab)
+{
+	memset(fab->trace, 0, fab->trace_length + sizeof(struct emu_record));
 }
 
 static void clear_world(struct emu_world *w)
@@ -64,15 +103,18 @@ static void clear_world(struct emu_world *w)
 	CLEAR(w, cqs, cq);
 	CLEAR(w, srqs, srq);
 	CLEAR(w, qps, qp);
+	memset(fab->path, 0, (fab->qps.high + 1) * sizeof(fab->path[0]));
 	memset(fab->timer_at, 0, (fab->qps.high + 1) * sizeof(fab->timer_at[0]));
+	memset(fab->member, 0, fab->members * sizeof(fab->member[0]));
+	fab->members = 0;
 	CLEAR(w, listeners, listener);
 	CLEAR(w, conns, conn);
 	clear_heap(fab);
-	memset(&w->fifo, 0, sizeof(w->fifo));
+	clear_fifo(&w->fifo);
 	memset(&w->wheel, 0, sizeof(w->wheel));
-	memset(fab->trace, 0, SPARE_TRACE);
+	clear_trace(fab);
 	memset(fab->pool, 0, (size_t)fab->pool_next * EMU_POOL_UNIT);
-	memset(fab, 0, offsetof(struct emu_fabric, adapters));
+	clear_head(fab);
 	memset(w, 0, offsetof(struct emu_world, nics));
 	fab->size = size;
 	fab->pool_next = 1;

@@ -321,6 +321,9 @@ void emu_rules_clear(struct nic *nic)
 		return;
 	emu_trace(w, "- rule clear=%d", rules);
 	fab->rules = 0;
+	/* Unused rules are zero: spare.c. */
+	for (int i = 0; i < rules && i < (int)EMU_RULES; i++)
+		fab->rule[i] = (struct emu_rule){ .fired = 0 };
 	for (uint32_t i = 1; i <= emu_adapter_high(fab); i++)
 		fab->adapters[i].dead = false;
 	for (uint32_t i = 1; i <= EMU_HIGH(fab, links, link); i++) {

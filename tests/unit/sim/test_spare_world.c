@@ -53,7 +53,7 @@ static void expect_empty(void)
 
 /*
  * Uses a bit of everything that a fabric has: rules, holds, losses, RMRs, watermarks, unanswered
- * requests.
+ * requests, a few lines of a trace.
  */
 static void use_it(void)
 {
@@ -83,6 +83,9 @@ static void use_it(void)
 	must(try_connect(alone, &w.b, QUAL + 7, DAT_TIMEOUT_INFINITE));
 	run_quiet();
 	must(dat_ep_free(alone));
+	must(dat_sim_trace(w.sim, DAT_TRUE));
+	must(dat_sim_trace_note(w.sim, "a note"));
+	must(dat_sim_trace(w.sim, DAT_FALSE));
 }
 
 START_TEST(a_world_is_handed_on_empty)
@@ -92,6 +95,7 @@ START_TEST(a_world_is_handed_on_empty)
 			setup_sides();
 		use_it();
 		must(dat_sim_fault_clear(w.sim));
+		drop(DAT_SIM_PACKET_ACK, 1); /* a rule that is still there at the end */
 		teardown();
 	}
 	expect_empty();
