@@ -120,9 +120,10 @@ DAT_RETURN dat_sim_trace_note(DAT_SIM_HANDLE sim, const char *text)
 	if (!nic)
 		return BAD_SIM;
 	if (text) {
-		sim_note_line(text, line);
-		if (nic->tracing)
+		if (nic->tracing) {
+			sim_note_line(text, line);
 			nic_trace(nic, "- note %s", line);
+		}
 	} else {
 		ret = BAD_ARG(2);
 	}
