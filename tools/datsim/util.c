@@ -39,20 +39,25 @@ void *mem_zero(size_t count, size_t size)
 	return p;
 }
 
+static struct arena_block *arena_grow(struct arena *arena, size_t need)
+{
+	size_t room = need > ARENA_BLOCK ? need : ARENA_BLOCK;
+	struct arena_block *block = mem_zero(1, sizeof(*block) + room);
+
+	block->size = room;
+	block->older = arena->newest;
+	arena->newest = block;
+	return block;
+}
+
 void *arena_alloc(struct arena *arena, size_t size)
 {
 	struct arena_block *block = arena->newest;
 	size_t need = (size + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
-	size_t room;
 	void *p;
 
-	if (!block || block->size - block->used < need) {
-		room = need > ARENA_BLOCK ? need : ARENA_BLOCK;
-		block = mem_zero(1, sizeof(*block) + room);
-		block->size = room;
-		block->older = arena->newest;
-		arena->newest = block;
-	}
+	if (!block || block->size - block->used < need)
+		block = arena_grow(arena, need);
 	p = (char *)block->bytes + block->used;
 	block->used += need;
 	return p;
@@ -66,28 +71,32 @@ char *arena_copy(struct arena *arena, const char *s, size_t length)
 	return copy;
 }
 
-struct arena_mark arena_mark(const struct arena *arena)
-{
-	return (struct arena_mark){ arena->newest, arena->newest ? arena->newest->used : 0 };
-}
-
-void arena_rewind(struct arena *arena, struct arena_mark mark)
+static void free_newer(struct arena *arena, const struct arena_block *than)
 {
 	struct arena_block *block;
 
-	while ((block = arena->newest) != mark.block) {
+	while ((block = arena->newest) != than) {
 		arena->newest = block->older;
 		free(block);
 	}
-	if (!block)
-		return;
-	memset((char *)block->bytes + mark.used, 0, block->used - mark.used);
-	block->used = mark.used;
+}
+
+/* It has a block of its own, which is still there after each arena_rewind. */
+struct arena_block *arena_mark(struct arena *arena)
+{
+	return arena_grow(arena, ARENA_BLOCK);
+}
+
+void arena_rewind(struct arena *arena, struct arena_block *mark)
+{
+	free_newer(arena, mark);
+	memset(mark->bytes, 0, mark->used);
+	mark->used = 0;
 }
 
 void arena_free(struct arena *arena)
 {
-	arena_rewind(arena, (struct arena_mark){ NULL, 0 });
+	free_newer(arena, NULL);
 }
 
 static void text_reserve(struct text *text, size_t more)

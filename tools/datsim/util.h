@@ -36,13 +36,9 @@ void *arena_alloc(struct arena *arena, size_t size);
 /* A NUL-terminated copy of `length` bytes of `s`. */
 char *arena_copy(struct arena *arena, const char *s, size_t length);
 void arena_free(struct arena *arena);
-/* What an arena has now; arena_rewind frees what it has got since then. */
-struct arena_mark {
-	struct arena_block *block;
-	size_t used;
-};
-struct arena_mark arena_mark(const struct arena *arena);
-void arena_rewind(struct arena *arena, struct arena_mark mark);
+/* A place in an arena; arena_rewind frees what came after it. */
+struct arena_block *arena_mark(struct arena *arena);
+void arena_rewind(struct arena *arena, struct arena_block *mark);
 
 /* realloc and calloc that cannot return NULL. */
 void *mem_grow(void *old, size_t size);

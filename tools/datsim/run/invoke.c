@@ -258,10 +258,14 @@ static bool only_looks(const struct call *call, DAT_RETURN ret)
 
 static bool make_call(struct run *run, const struct statement *st, bool *again)
 {
-	struct invocation inv = { .run = run, .st = st, .call = &st->call };
+	struct invocation inv;
 	bool good = false;
 	DAT_RETURN ret;
 
+	memset(&inv, 0, offsetof(struct invocation, storage));
+	inv.run = run;
+	inv.st = st;
+	inv.call = &st->call;
 	*again = false;
 	if (!fill_slots(&inv))
 		goto out;

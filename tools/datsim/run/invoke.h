@@ -37,7 +37,6 @@ struct invocation {
 	const struct statement *st;
 	const struct call *call;
 	union call_value args[CALL_PARAMS_MAX];
-	union storage storage[CALL_PARAMS_MAX];
 	DAT_LMR_TRIPLET segments[CALL_SEGMENTS_MAX];
 	int segment_count;
 	size_t dto; /* number of its ledger entry, if the call posts */
@@ -48,6 +47,8 @@ struct invocation {
 	its_ep; /* the EP of the CR that the call answers, or of the RSP that it frees */
 	DAT_PROVIDER_INFO **list; /* for PARAM_OUT_LIST; freed after the call */
 	char cookie[DAT_LMR_COOKIE_SIZE];
+	/* From here on nothing is cleared: a parameter that uses it fills it. */
+	union storage storage[CALL_PARAMS_MAX];
 	unsigned char data[DATA_MAX];
 };
 

@@ -224,6 +224,19 @@ void print_member(const struct run *run, struct text *text, const struct member 
 			    member->size);
 }
 
+bool settings_fit(struct run *run, const struct setting *settings, int param, const void *base)
+{
+	const struct setting *setting;
+
+	for (setting = settings; setting; setting = setting->next) {
+		if (setting->param != param || !setting->member)
+			continue;
+		if (setting->value->kind == VALUE_NEW || !match_member(run, setting, base))
+			return false;
+	}
+	return true;
+}
+
 bool match_settings(struct run *run, const struct setting *settings, int param, const void *base,
 		    struct text *actual, const char *separator)
 {

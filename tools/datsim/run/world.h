@@ -401,6 +401,8 @@ DAT_HANDLE value_handle(const struct run *run, const struct value *value);
  */
 bool match_settings(struct run *run, const struct setting *settings, int param, const void *base,
 		    struct text *actual, const char *separator);
+/* The same without a text. False also if some setting gives the value that it finds a name. */
+bool settings_fit(struct run *run, const struct setting *settings, int param, const void *base);
 bool same_address(const void *a, const void *b);
 bool match_number(struct run *run, const struct setting *setting, uint64_t number, size_t size);
 void print_member(const struct run *run, struct text *text, const struct member *member,

@@ -27,8 +27,9 @@ static int last_symbol(const struct script *script, int actor, const char *name,
 
 	for (i = script->symbol_count - 1; i >= 0; i--) {
 		symbol = &script->symbols[i];
-		if (symbol->actor == actor && !strcmp(symbol->name, name) &&
-		    (!freed || symbol->freed_line))
+		/* Most of them differ in the first letter. */
+		if (symbol->actor == actor && symbol->name[0] == name[0] &&
+		    !strcmp(symbol->name, name) && (!freed || symbol->freed_line))
 			return i;
 	}
 	return -1;

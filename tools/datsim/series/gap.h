@@ -12,13 +12,13 @@
 #include "tools/datsim/script/script.h"
 
 struct gap {
-	size_t at;               /* offset in the text of the script */
-	int line;                /* number of the line there */
-	int lines;               /* that are in it */
-	int behind;              /* lines of the script behind it */
-	struct statement **link; /* what leads to the first statement in it, or behind it */
-	struct statement *next;  /* the first one behind it */
-	struct arena_mark mark;  /* the script without the lines in it */
+	size_t at;                /* offset in the text of the script */
+	int line;                 /* number of the line there */
+	int lines;                /* that are in it */
+	int behind;               /* lines of the script behind it */
+	struct statement **link;  /* what leads to the first statement in it, or behind it */
+	struct statement *next;   /* the first one behind it */
+	struct arena_block *mark; /* the script without the lines in it */
 };
 
 /* An empty gap at the beginning of a line of a script, which was loaded from its source. */
