@@ -85,7 +85,9 @@ dat_conf_choose(const struct dat_conf *conf, const struct open_request *request,
 	TAILQ_FOREACH(line, &conf->entries, link) {
 		DAT_RETURN fits;
 
-		if (strcmp(line->info.ia_name, request->name) != 0)
+		/* A dat.conf has many lines; their names mostly begin in another way. */
+		if (line->info.ia_name[0] != request->name[0] ||
+		    strcmp(line->info.ia_name, request->name) != 0)
 			continue;
 		asked.thread_safety = line->ours ? DAT_FALSE : request->thread_safety;
 		fits = registry_fits(&line->info, &asked);

@@ -47,11 +47,14 @@ SAME(DAT_SIM_NAK_RESERVED, NIC_NAK_RESERVED);
 static bool fault_end(struct backend *b, const char *name, DAT_EP_HANDLE handle,
 		      char to[NIC_ADAPTER_NAME], uint32_t *qp)
 {
+	size_t length = name ? strnlen(name, NIC_ADAPTER_NAME) : 0;
 	struct obj *obj;
 
-	if (name && strnlen(name, NIC_ADAPTER_NAME) >= NIC_ADAPTER_NAME)
+	if (length >= NIC_ADAPTER_NAME)
 		return false;
-	snprintf(to, NIC_ADAPTER_NAME, "%s", name ? name : "");
+	if (length)
+		memcpy(to, name, length);
+	to[length] = '\0';
 	*qp = 0;
 	if (handle == DAT_HANDLE_NULL)
 		return true;
