@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -26,6 +27,12 @@ enum exit_code {
 	EXIT_UNSUPPORTED = 77,
 	EXIT_INTERNAL = 99
 };
+
+/* For lists of words, which mostly differ in the first letter. */
+static inline bool same_word(const char *a, const char *b)
+{
+	return a[0] == b[0] && strcmp(a, b) == 0;
+}
 
 struct arena {
 	struct arena_block *newest;

@@ -103,7 +103,8 @@ static bool bind_words(struct binder *binder, struct statement *st)
 	size_t i;
 
 	for (word = fault->words; word; word = word->next) {
-		for (i = 0; verdict_words[i].word && strcmp(verdict_words[i].word, word->word); i++)
+		for (i = 0; verdict_words[i].word && !same_word(verdict_words[i].word, word->word);
+		     i++)
 			;
 		if (!verdict_words[i].word)
 			return unknown_word(binder, word);
@@ -136,7 +137,8 @@ static bool bind_opcode(struct binder *binder, const struct value *value, DAT_UI
 
 	for (; v; v = v->next) {
 		for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
-			if (v->kind == VALUE_NAME && !v->actor && !strcmp(opcodes[i].name, v->text))
+			if (v->kind == VALUE_NAME && !v->actor &&
+			    same_word(opcodes[i].name, v->text))
 				break;
 		}
 		if (i == ARRAY_SIZE(opcodes))

@@ -27,9 +27,8 @@ static int last_symbol(const struct script *script, int actor, const char *name,
 
 	for (i = script->symbol_count - 1; i >= 0; i--) {
 		symbol = &script->symbols[i];
-		/* Most of them differ in the first letter. */
-		if (symbol->actor == actor && symbol->name[0] == name[0] &&
-		    !strcmp(symbol->name, name) && (!freed || symbol->freed_line))
+		if (symbol->actor == actor && same_word(symbol->name, name) &&
+		    (!freed || symbol->freed_line))
 			return i;
 	}
 	return -1;

@@ -146,6 +146,7 @@ int lex_line(const char *line, int length, int line_number, struct token *tokens
 
 bool token_is(const struct token *token, const char *name)
 {
-	return token->kind == TOKEN_NAME && strlen(name) == (size_t)token->length &&
+	return token->kind == TOKEN_NAME && token->s[0] == name[0] &&
+	       strlen(name) == (size_t)token->length &&
 	       !memcmp(token->s, name, (size_t)token->length);
 }

@@ -356,17 +356,14 @@ static void parse_lines(struct parser *parser, size_t from, size_t to, int numbe
 struct statement **script_parse(struct script *script, const struct part *part, script_take *take,
 				void *context)
 {
-	/* Tokens are written before they are read, and they are 35 KB. */
-	struct parser *parser = mem_grow(NULL, sizeof(*parser));
-	struct statement **end;
+	struct parser parser;
 
-	memset(parser, 0, offsetof(struct parser, tokens));
-	parser->script = script;
-	parser->end = part->end;
-	parser->take = take;
-	parser->context = context;
-	parse_lines(parser, part->from, part->to, part->line - 1);
-	end = parser->end;
-	free(parser);
-	return end;
+	/* Tokens are written before they are read, and they are 35 KB. */
+	memset(&parser, 0, offsetof(struct parser, tokens));
+	parser.script = script;
+	parser.end = part->end;
+	parser.take = take;
+	parser.context = context;
+	parse_lines(&parser, part->from, part->to, part->line - 1);
+	return parser.end;
 }
