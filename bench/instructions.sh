@@ -1,5 +1,6 @@
 #!/bin/sh
-# instructions.sh [BUILD-DIR]: instructions of a message, counted by callgrind. TAP.
+# instructions.sh [BUILD-DIR]: instructions of a message, and of a schedule of datsim explore, as
+# callgrind counts them. TAP.
 #
 # Each case runs for N and for 2N rounds; the difference is exactly N rounds, without the cost of
 # starting, connecting and ending. The counts do not depend on the load of the machine: a second run
@@ -18,6 +19,7 @@ most_percent=3  # difference between 1,000 or 4,000 pairs and one
 most_idle=2048  # bytes of an idle connected pair
 most_many=1.5   # a message between 1,024 adapters beside one of a pair
 most_queue=2.5  # an event beside 100,000 pending ones and beside 1,000
+most_schedule=225000 # a schedule of the smallest script that moves a message
 
 if [ ! -x "$bench" ]; then
 	echo "1..0 # SKIP bench/bench_message is not built"
@@ -83,7 +85,7 @@ more 2 4000 4,000 pairs, one outstanding'
 
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
-echo "1..15"
+echo "1..16"
 echo "# instructions a message     library   floor   ratio"
 echo "$cases" | while read -r name rounds messages title; do
 	library=$(per_message "$name" library "$rounds" "$messages")
@@ -191,3 +193,25 @@ else
 	echo "ok 14 # SKIP the verbs front or bench_verbs is not built"
 	echo "ok 15 # SKIP the verbs front or bench_verbs is not built"
 fi
+
+# schedules RUNS: of datsim explore, in an empty environment and with an empty dat.conf
+schedules() {
+	env -i PATH="$PATH" DAT_OVERRIDE="$work/dat.conf" valgrind --tool=callgrind \
+		--callgrind-out-file=/dev/null "$build/tools/datsim/datsim" explore \
+		--runs "$1" "$work/smallest.dsim" 2>&1 |
+		sed -n 's/.*Collected : \([0-9]*\).*/\1/p'
+}
+: > "$work/dat.conf"
+cat > "$work/smallest.dsim" << 'END'
+use connected a@emu0 b@emu1
+       b: dat_ep_post_recv(ep, 64)
+       a: dat_ep_post_send(ep, 64)
+*      b: event recv DTO_COMPLETION length=64
+*      a: event request DTO_COMPLETION
+end quiet
+END
+short=$(schedules 200) long=$(schedules 400)
+schedule=$(((${long:-0} - ${short:-0}) / 200))
+echo "# a schedule                 $schedule"
+verdict "the smallest schedule of datsim explore: $schedule instructions, at most $most_schedule" \
+	"$schedule > 0 && $schedule <= $most_schedule"
