@@ -43,14 +43,16 @@ struct emu_local_qp {
 };
 
 /*
- * For emu/shared/direct.h, of a QP of this process in a shared fabric: its receive queue, and the
- * indices on lines of the peer's, when last looked at. Not in emu_local_qp, whose size makes an
- * index cheap.
+ * For emu/shared/direct.h, of a QP of this process in a shared fabric: its receive queue, and what
+ * it last saw on lines to which its peer stores. Not in emu_local_qp, whose size makes an index
+ * cheap.
  */
 struct emu_seen {
 	uint32_t mask, words, max; /* of rq */
 	uint32_t get;
-	uint32_t peer_epoch, peer_put; /* of the peer's rq */
+	/* Of the peer's rq, zero after a reset. Only put changes during a connection. */
+	uint32_t peer_epoch, peer_put, peer_mask, peer_words;
+	const uint64_t *peer_ring; /* where it is mapped */
 };
 
 /* This process's own copy of an MR, which no other process can change. */

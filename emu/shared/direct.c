@@ -71,19 +71,38 @@ static bool is_ready(struct emu_cq *cq)
 }
 
 /*
- * Receives in the peer's own queue. Its put is on a line to which the peer stores, so it is looked
- * at only when those are used up that were there at the last look.
+ * Look at the peer's own receive queue for the first time in a connection. All but `get` is on a
+ * line to which the peer stores when it posts or reaps, and which a look takes away from its core.
  */
+static __attribute__((noinline)) void look_at_queue(struct emu_world *w, struct emu_seen *seen,
+						    const struct emu_qp *to)
+{
+	seen->peer_epoch = to->epoch;
+	seen->peer_put = to->rq.get;
+	seen->peer_mask = to->rq.mask;
+	seen->peer_words = to->rq.words;
+	seen->peer_ring = emu_at(w, to->rq.ring);
+}
+
+/* Receives in that queue. Its put is looked at only when all that it has seen are used up. */
 static uint32_t count_receives(struct emu_world *w, const struct delivery *d)
 {
 	struct emu_seen *seen = &w->seen[d->index];
 	const struct emu_qp *to = d->to;
 
-	if (seen->peer_epoch != to->epoch || (int32_t)(seen->peer_put - to->rq.get) <= 0) {
-		seen->peer_epoch = to->epoch;
+	if (__builtin_expect(seen->peer_epoch != to->epoch, 0))
+		look_at_queue(w, seen, to);
+	if ((int32_t)(seen->peer_put - to->rq.get) <= 0)
 		seen->peer_put = __atomic_load_n(&to->rq.put, __ATOMIC_ACQUIRE);
-	}
 	return seen->peer_put - to->rq.get;
+}
+
+/* The entry of a Receive in the queue that was looked at last. */
+static const struct emu_rwqe *seen_receive(const struct emu_seen *seen, uint32_t get)
+{
+	uint32_t at = (get & seen->peer_mask) * seen->peer_words;
+
+	return (const struct emu_rwqe *)(seen->peer_ring + at);
 }
 
 /* The next Receive; false: there is none that the direct path can use. */
@@ -97,7 +116,8 @@ static bool find_receive(struct emu_world *w, struct delivery *d)
 		    : count_receives(w, d);
 	if (EMU_RECV_IS_LOW(srq, count))
 		return false;
-	d->rwqe = emu_wqe(w, d->wq, d->wq->get);
+	d->rwqe = srq ? emu_wqe(w, d->wq, d->wq->get)
+		      : seen_receive(&w->seen[d->index], d->wq->get);
 	return emu_recv_needs_no_check(w->fab, d->rwqe, d->wr->length);
 }
 
@@ -239,13 +259,22 @@ static bool may_trace(const struct emu_fabric *fab, const struct delivery *d)
 	return !fab->trace_on || d->wr->length <= d->from->mtu;
 }
 
-/* Fetch the lines that are about to be written from other cores' caches, all at once. */
-static void prefetch_delivery(struct emu_world *w, const struct emu_qp *from)
+/*
+ * Fetch the lines that are about to be written from other cores' caches, all at once; and, if all
+ * Receives that were seen are used up, those of the queue's put and of its next entry.
+ */
+static void prefetch_delivery(struct emu_world *w, const struct emu_local_qp *local)
 {
-	const struct emu_qp *to = emu_qp_at(w, from->peer);
+	const struct emu_seen *seen = &w->seen[local->base.number - EMU_NUMBER_FIRST];
+	const struct emu_qp *to = emu_qp_at(w, local->entry->peer);
+	uint32_t get = __atomic_load_n(&to->rq.get, __ATOMIC_RELAXED);
 
 	__builtin_prefetch(&w->fab->shared.lock, 1);
 	__builtin_prefetch(&to->rq.get, 1);
+	if (seen->peer_put == get) {
+		__builtin_prefetch(&to->rq.put);
+		__builtin_prefetch(seen_receive(seen, get));
+	}
 }
 
 /*
@@ -253,7 +282,7 @@ static void prefetch_delivery(struct emu_world *w, const struct emu_qp *from)
  * whose inline CQE the owner may be polling.
  */
 #define AHEAD_INLINE 2u
-#define AHEAD_RECV   4u /* two Receives share a line */
+#define AHEAD_RECV   (2 * EMU_LINE) /* two Receives share a line */
 
 static void prefetch_later(struct emu_world *w, const struct delivery *d)
 {
@@ -262,7 +291,7 @@ static void prefetch_later(struct emu_world *w, const struct delivery *d)
 
 	__builtin_prefetch(cqe, 1);
 	__builtin_prefetch((const uint8_t *)cqe + EMU_LINE, 1);
-	__builtin_prefetch(emu_wqe(w, d->wq, d->wq->get + AHEAD_RECV));
+	__builtin_prefetch((const uint8_t *)d->rwqe + AHEAD_RECV);
 }
 
 static bool deliver_send(struct emu_world *w, const struct emu_local_qp *local,
@@ -307,7 +336,7 @@ int emu_direct_send(struct nic_qp *base, const struct nic_send_wr *wr)
 	    (wr->flags & (NIC_WR_FENCE | NIC_WR_IMM | NIC_WR_INVALIDATE)) || wr->num_sge != 1 ||
 	    wr->length == 0)
 		return -EAGAIN;
-	prefetch_delivery(w, emu_local_qp(base)->entry);
+	prefetch_delivery(w, emu_local_qp(base));
 	emu_shared_take(w);
 	done = deliver_send(w, emu_local_qp(base), wr);
 	emu_shared_release_clean(w);

@@ -64,10 +64,18 @@ static const struct nic_upcalls upcalls = {
 
 /* ---- two ends and a connection ---- */
 
+static void make_qp(struct end *end, uint32_t receives)
+{
+	const struct nic_qp_init init = { .pd = end->pd,
+					  .send_cq = end->send_cq,
+					  .recv_cq = end->recv_cq,
+					  .cap = { DEPTH, receives, 1, 1, 1, 0, 0 } };
+
+	ck_assert_int_eq(end->nic->ops->qp_create(end->nic, &init, end, &end->qp), 0);
+}
+
 static void open_end(struct end *end, uint32_t receives, uint32_t completions)
 {
-	struct nic_qp_init init = { .cap = { DEPTH, receives, 1, 1, 1, 0, 0 } };
-
 	ck_assert_int_eq(emu_backend.open(end->world, "emu0", &upcalls, end, &end->nic), 0);
 	ck_assert_int_eq(end->nic->ops->pd_alloc(end->nic, &end->pd), 0);
 	ck_assert_int_eq(end->nic->ops->cq_create(end->nic, DEPTH, end, &end->send_cq), 0);
@@ -76,10 +84,7 @@ static void open_end(struct end *end, uint32_t receives, uint32_t completions)
 					       NIC_ACCESS_LOCAL_READ | NIC_ACCESS_LOCAL_WRITE,
 					       &end->mr),
 			 0);
-	init.pd = end->pd;
-	init.send_cq = end->send_cq;
-	init.recv_cq = end->recv_cq;
-	ck_assert_int_eq(end->nic->ops->qp_create(end->nic, &init, end, &end->qp), 0);
+	make_qp(end, receives);
 }
 
 static void connect_ends(void)
@@ -134,6 +139,35 @@ void ends_setup_long_queue(void)
 void ends_setup_many_receives(void)
 {
 	setup(AHEAD, DEPTH);
+}
+
+static void settle_end(struct end *end)
+{
+	emu_backend.enter(end->world, false);
+	emu_backend.settle(end->world);
+	emu_backend.leave(end->world);
+}
+
+void ends_change_peer(void)
+{
+	for (int i = 0; i < 2; i++) {
+		emu_backend.enter(ends[i].world, false);
+		ends[i].nic->ops->qp_reset(ends[i].qp);
+		ends[i].established = false;
+		emu_backend.leave(ends[i].world);
+		settle_end(&ends[1 - i]);
+	}
+	emu_backend.enter(ends[1].world, false);
+	make_qp(&ends[1], DEPTH);
+	emu_backend.leave(ends[1].world);
+	connect_ends();
+}
+
+void ends_destroy_peer(struct nic_qp *old)
+{
+	emu_backend.enter(ends[1].world, false);
+	ends[1].nic->ops->qp_destroy(old);
+	emu_backend.leave(ends[1].world);
 }
 
 static void close_end(struct end *end)

@@ -11,6 +11,8 @@
  * rq.put does not order the two as well; rq.get (the owner overwrites a Receive that is read),
  * where the owner does not poll.
  */
+#include <errno.h>
+
 #include "emu/fabric/trace.h"
 #include "emu/receive.h"
 #include "tests/litmus/ends.h"
@@ -265,6 +267,52 @@ START_TEST(a_Receive_that_was_taken_is_not_overwritten_by_the_next_post)
 }
 END_TEST
 
+/* ---- the peer's Receives that were seen ---- */
+
+static int send_at_once(struct end *end)
+{
+	struct nic_sge sge = segment_of(end, 0);
+	struct nic_send_wr wr = { .sge = &sge,
+				  .length = sge.length,
+				  .opcode = NIC_OP_SEND,
+				  .num_sge = 1 };
+
+	return emu_direct_send(end->qp, &wr);
+}
+
+/*
+ * The old peer has two more Receives, and its connection had the same epoch as that of the new one.
+ */
+START_TEST(Receives_seen_at_a_peer_are_not_those_of_the_next_one)
+{
+	struct nic_qp *old = ends[1].qp;
+	uint32_t epoch = emu_local_qp(old)->entry->epoch;
+	struct emu_qp *is;
+	struct nic_wc wc;
+
+	words = INLINE_WORDS;
+	for (uint64_t n = 0; n < 3; n++)
+		post(&ends[1], n);
+	send_one(&ends[0], 0);
+	receive_one(&ends[1]);
+	ends_change_peer();
+	is = emu_local_qp(ends[1].qp)->entry;
+	ck_assert_ptr_ne(ends[1].qp, old);
+	ck_assert_uint_eq(is->epoch, epoch);
+	for (uint64_t n = 1; n < 3; n++) {
+		ck_assert_int_eq(emu_direct_poll(ends[1].recv_cq, &wc, 1), 1);
+		ck_assert_uint_eq(wc.status, NIC_WC_FLUSHED);
+	}
+	post(&ends[1], DEPTH);
+	ck_assert_int_eq(send_at_once(&ends[0]), 0);
+	ck_assert_int_eq(emu_direct_poll(ends[1].recv_cq, &wc, 1), 1);
+	ck_assert_uint_eq(wc.wr_id, DEPTH);
+	ck_assert_int_eq(send_at_once(&ends[0]), -EAGAIN);
+	ck_assert_uint_eq(is->rq.get, is->rq.put);
+	ends_destroy_peer(old);
+}
+END_TEST
+
 /* ---- the trace ---- */
 
 enum {
@@ -390,6 +438,7 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, messages_come_whole_to_one_who_takes_no_lock);
 	tcase_add_test(tcase, long_messages_come_whole_to_one_who_takes_no_lock);
 	tcase_add_test(tcase, a_Receive_that_was_taken_is_not_overwritten_by_the_next_post);
+	tcase_add_test(tcase, Receives_seen_at_a_peer_are_not_those_of_the_next_one);
 	tcase_add_test(tcase, messages_come_whole_to_one_who_takes_the_lock_for_lines);
 	tcase_add_test(tcase, the_direct_path_traces_the_lines_of_the_general_one);
 	tcase_add_test(tcase, a_call_for_its_line_alone_leaves_what_is_due);
