@@ -166,7 +166,7 @@ START_TEST(too_few_addresses_are_insufficient_resources)
 	bool refused = false;
 
 	if (!addresses_are_ours())
-		return;
+		goto out;
 	if (_i == 1)
 		setenv("DATSIM_FABRIC", "limits", 1);
 	for (rlim_t most = 64 << 20; ret != DAT_SUCCESS; most *= 2) {
@@ -179,6 +179,7 @@ START_TEST(too_few_addresses_are_insufficient_resources)
 			ck_assert_int_eq(DAT_GET_TYPE(ret), DAT_INSUFFICIENT_RESOURCES);
 	}
 	ck_assert(refused);
+out:
 	unlimit_and_remove(what);
 }
 END_TEST
