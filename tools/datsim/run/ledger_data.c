@@ -34,11 +34,16 @@ unsigned char message_byte(size_t number, uint64_t length, uint64_t i)
 static void fill_piece(const struct piece *piece, size_t number, uint64_t length, uint64_t from,
 		       bool message)
 {
+	unsigned char *bytes;
 	size_t i;
 
-	for (i = 0; piece->region && i < piece->length; i++)
-		piece->region->bytes[piece->offset + i] =
-			message ? message_byte(number, length, from + i) : EMPTY_BYTE;
+	if (!piece->region)
+		return;
+	bytes = piece->region->bytes + piece->offset;
+	if (!message)
+		memset(bytes, EMPTY_BYTE, piece->length);
+	for (i = 0; message && i < piece->length; i++)
+		bytes[i] = message_byte(number, length, from + i);
 }
 
 void ledger_fill(struct run *run, size_t number)

@@ -135,15 +135,10 @@ void region_return(const struct piece *piece)
 	region->holes[region->hole_count++].length = piece->length;
 }
 
+/* Each byte is the same as the one before it; there is at least one. */
 static bool all_guard(const unsigned char *bytes, size_t n)
 {
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		if (bytes[i] != GUARD_VALUE)
-			return false;
-	}
-	return true;
+	return bytes[0] == GUARD_VALUE && !memcmp(bytes, bytes + 1, n - 1);
 }
 
 bool piece_guards_whole(const struct piece *piece)

@@ -22,13 +22,11 @@ int script_actor(const struct script *script, const char *name)
 
 static int last_symbol(const struct script *script, int actor, const char *name, bool freed)
 {
-	const struct symbol *symbol;
-	int i;
+	int i = actor < 0 ? -1 : script->actor_symbols[actor] - 1;
 
-	for (i = script->symbol_count - 1; i >= 0; i--) {
-		symbol = &script->symbols[i];
-		if (symbol->actor == actor && same_word(symbol->name, name) &&
-		    (!freed || symbol->freed_line))
+	for (; i >= 0; i = script->symbols[i].older) {
+		if (same_word(script->symbols[i].name, name) &&
+		    (!freed || script->symbols[i].freed_line))
 			return i;
 	}
 	return -1;
@@ -72,7 +70,9 @@ int bind_symbol(struct binder *binder, int actor, const char *name, struct place
 	symbol->actor = actor;
 	symbol->type = type;
 	symbol->owner = owner;
-	return script->symbol_count++;
+	symbol->older = script->actor_symbols[actor] - 1;
+	script->actor_symbols[actor] = ++script->symbol_count;
+	return script->symbol_count - 1;
 }
 
 int bind_actor(struct binder *binder, const char *name, struct place at)

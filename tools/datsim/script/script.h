@@ -290,6 +290,7 @@ struct symbol {
 	int actor;
 	int type;       /* a DAT_HANDLE_TYPE, SYMBOL_ANY or SYMBOL_NUMBER */
 	int owner;      /* the symbol of its IA, or -1 */
+	int older;      /* the one before it of the same actor, or -1 */
 	int freed_line; /* 0: not freed */
 	bool timed;     /* an EVD on which some line expects an event at a given time */
 };
@@ -309,13 +310,14 @@ struct script {
 	struct symbol *symbols;
 	int symbol_count;
 	int symbol_room;
-	DAT_SIM_CONFIG config; /* the caller's, changed by `fabric` lines */
-	const char *must_fail; /* the regex of "# Failure:", or NULL */
-	bool for_program;      /* the faults of a program's run: program_script.h */
-	bool for_nodes;        /* of several programs, each on a node with one adapter */
-	bool turns_in_order;   /* it has a line "turn order" */
-	bool watches_packets;  /* it has a packet line, which reads the trace */
-	uint64_t steps;        /* of all statements, repeats counted */
+	int actor_symbols[SCRIPT_ACTORS_MAX]; /* 1 + the latest symbol of each actor; 0: none */
+	DAT_SIM_CONFIG config;                /* the caller's, changed by `fabric` lines */
+	const char *must_fail;                /* the regex of "# Failure:", or NULL */
+	bool for_program;                     /* the faults of a program's run: program_script.h */
+	bool for_nodes;       /* of several programs, each on a node with one adapter */
+	bool turns_in_order;  /* it has a line "turn order" */
+	bool watches_packets; /* it has a packet line, which reads the trace */
+	uint64_t steps;       /* of all statements, repeats counted */
 };
 
 /*
