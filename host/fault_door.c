@@ -272,9 +272,9 @@ bool nic_has_memory(struct nic *nic, const char *where)
 	return __builtin_expect(!b->fault, 1) || nic_fault_memory(b->fault, nic, where);
 }
 
-void *nic_malloc(struct nic *nic, size_t n, size_t size, const char *where)
+void *nic_malloc(struct nic *nic, size_t size, const char *where)
 {
-	return nic_has_memory(nic, where) ? reallocarray(NULL, n, size) : NULL;
+	return nic_has_memory(nic, where) ? malloc(size) : NULL;
 }
 
 void *nic_calloc(struct nic *nic, size_t n, size_t size, const char *where)

@@ -31,7 +31,7 @@ int faults_fired(struct backend *b, uint32_t id, uint64_t *fired);
  */
 void *nic_calloc(struct nic *nic, size_t n, size_t size, const char *where);
 /* The same, not cleared. */
-void *nic_malloc(struct nic *nic, size_t n, size_t size, const char *where);
+void *nic_malloc(struct nic *nic, size_t size, const char *where);
 /* The same as realloc. */
 void *nic_realloc(struct nic *nic, void *old, size_t size, const char *where);
 /* False: a rule makes this allocation fail. */

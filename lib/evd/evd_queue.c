@@ -12,7 +12,7 @@ bool evd_queue_init(struct evd_queue *queue, struct nic *nic, DAT_COUNT room)
 	*queue = (struct evd_queue){ .room = (uint32_t)room };
 	TAILQ_INIT(&queue->queued);
 	TAILQ_INIT(&queue->free);
-	queue->entries = nic_malloc(nic, queue->room, sizeof(*queue->entries), "evd_queue");
+	queue->entries = nic_malloc(nic, queue->room * sizeof(*queue->entries), "evd_queue");
 	return queue->entries;
 }
 
