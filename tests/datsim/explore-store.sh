@@ -156,7 +156,10 @@ END
 export behaves
 mkdir store
 killed() {
+	# What it cannot remove goes with this test's folder.
 	sh -c "echo \$\$ > pid
+		TMPDIR=\$PWD
+		export TMPDIR
 		exec '$datsim' explore --runs 60 --hang 100 --store store -- sh dies.sh" > out 2>&1
 	[ $? = 137 ]
 }
