@@ -105,7 +105,8 @@ static enum answer pages_read(FILE *maps, uint64_t first, uint64_t end, bool wri
 
 static enum answer pages_look_up(uint64_t first, uint64_t end, bool write)
 {
-	int cancel = process_cancel_hold(), fd = process_open("/proc/self/maps", O_RDONLY, 0);
+	int error = errno, cancel = process_cancel_hold();
+	int fd = process_open("/proc/self/maps", O_RDONLY, 0);
 	enum answer answer = fd < 0 ? UNKNOWN : pages_query(fd, first, end, write);
 	FILE *maps;
 
@@ -117,6 +118,7 @@ static enum answer pages_look_up(uint64_t first, uint64_t end, bool write)
 		fclose(maps);
 	}
 	process_cancel_release(cancel);
+	errno = error;
 	return answer;
 }
 
