@@ -31,7 +31,7 @@ holds_without() {
 # The printed script equals the file.
 printed() { sed -n 's/^  //p' out | head -n "$(wc -l < "$1")" | cmp - "$1"; }
 
-echo 1..69
+echo 1..71
 for bug in event-order one-packet flush watermark credits memory; do
 	code=1
 	[ $bug = memory ] && code=3 # a checker finds that
@@ -43,6 +43,9 @@ for bug in event-order one-packet flush watermark credits memory; do
 	holds "$bug: fails again, 20 times of 20" replays $code
 done
 expect 0 "^clean.dsim: $runs schedules of seed 1 hold" explore --seed 1 --runs $runs clean.dsim
+printf %s "$(grep -v '^end' clean.dsim)" > open.dsim
+expect 0 '^open.dsim: 40 schedules of seed 1 hold' explore --seed 1 --runs 40 open.dsim
+holds "its last line does not end" [ "$(wc -l < open.dsim)" -lt "$(grep -c '' open.dsim)" ]
 
 # A schedule depends only on the seed and its number, not on the process that runs it or on the
 # first one.

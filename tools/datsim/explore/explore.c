@@ -414,6 +414,13 @@ static int explorer_run(struct explorer *explorer)
 	return code;
 }
 
+/* Schedules add lines behind the script. */
+static void end_last_line(struct text *script)
+{
+	if (script->length && text_of(script)[script->length - 1] != '\n')
+		text_add(script, "\n");
+}
+
 int explore_script(struct course *course, const char *path)
 {
 	struct explorer explorer = { .path = path,
@@ -429,10 +436,12 @@ int explore_script(struct course *course, const char *path)
 	 */
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	ended_watch_alone(&explorer.ended);
-	if (read_whole(path, SCRIPT_BYTES_MAX, &explorer.content, &error))
+	if (read_whole(path, SCRIPT_BYTES_MAX, &explorer.content, &error)) {
+		end_last_line(&explorer.content);
 		code = look_at_script(&explorer);
-	else
+	} else {
 		text_append(&course->reason, text_of(&error), strcspn(text_of(&error), "\n"));
+	}
 	fputs(text_of(&error), stderr);
 	if (campaign_wanted(course))
 		code = explorer_campaign(&explorer, code);
