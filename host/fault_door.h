@@ -30,7 +30,7 @@ int faults_fired(struct backend *b, uint32_t id, uint64_t *fired);
  * allocation in the trace.
  */
 void *nic_calloc(struct nic *nic, size_t n, size_t size, const char *where);
-/* The same, not cleared. */
+/* malloc in the same way; `size` is that of all, which the caller knows not to overflow. */
 void *nic_malloc(struct nic *nic, size_t size, const char *where);
 /* The same as realloc. */
 void *nic_realloc(struct nic *nic, void *old, size_t size, const char *where);

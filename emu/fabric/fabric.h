@@ -50,7 +50,11 @@ struct emu_local_qp {
 struct emu_seen {
 	uint32_t mask, words, max; /* of rq */
 	uint32_t get;
-	/* Of the peer's rq, zero after a reset. Only put changes during a connection. */
+	/*
+	 * Of the peer's rq, while peer_epoch is the peer's epoch; during a connection only put
+	 * changes. Zero after this QP is created, modified or reset, and it gets no other peer
+	 * without that.
+	 */
 	uint32_t peer_epoch, peer_put, peer_mask, peer_words;
 	const uint64_t *peer_ring; /* where it is mapped */
 };

@@ -124,7 +124,7 @@ void text_vadd(struct text *text, const char *format, va_list args)
 		text_reserve(text, (size_t)n);
 		vsnprintf(text->s + text->length, (size_t)n + 1, format, args);
 	}
-	/* Without an error there is a text of n characters behind what was there before. */
+	/* On an error the text stays as it was. */
 	text->length += n < 0 ? 0 : (size_t)n;
 	text->s[text->length] = '\0';
 }

@@ -46,8 +46,9 @@ static struct region *pool_take(struct region_pool *pool, size_t size)
 }
 
 /*
- * Only buffers cut from the region were written to, and they are at its end: a script that places
- * its data by addresses or offsets leaves nothing for the pool.
+ * Only buffers cut from the region were written to, and they are at its end. A script that places
+ * its data by addresses or offsets leaves nothing for the pool; nor does a run that failed, or
+ * memory that is shared.
  */
 void region_hand_on(struct run *run, struct region *region)
 {

@@ -42,7 +42,10 @@ struct verdict {
 /* The text is NUL-terminated; the name is for messages. */
 void run_text(const char *name, const char *text, size_t length, const struct options *options,
 	      struct verdict *verdict);
-/* run_text in two steps. Read a script; false: the verdict says why. script_free afterwards. */
+/*
+ * run_text in two steps. Read a script; false: the verdict says why. In both cases the caller frees
+ * the script afterwards, by script_free.
+ */
 bool run_load(struct script *script, const char *name, const char *text, size_t length,
 	      struct verdict *verdict);
 void run_script(struct script *script, const struct options *options, struct verdict *verdict);
