@@ -196,63 +196,86 @@ static const char *const refused[] = {
 	"b: event recv DTO_COMPLETION\n",
 };
 
+/* In the series it says what it says when it is read as a whole. */
+static void ck_run(struct series *series, const struct text *text, size_t at, size_t bytes)
+{
+	const struct options options = { .once = true };
+	struct text said = { 0 }, whole = { 0 };
+	struct verdict verdict;
+
+	series_run(series, "a.dsim", text, at, bytes, &options, &verdict);
+	say(&said, &verdict);
+	verdict_free(&verdict);
+	run_text("a.dsim", text_of(text), text->length, &options, &verdict);
+	say(&whole, &verdict);
+	verdict_free(&verdict);
+	ck_same(&said, text_of(&whole));
+	text_free(&said);
+	text_free(&whole);
+}
+
 START_TEST(lines_that_cannot_be_exchanged_are_read_with_the_script)
 {
-	struct options options = { .once = true };
 	struct series series = { .loaded = false };
-	struct text text = { 0 }, said = { 0 }, whole = { 0 };
-	struct verdict verdict;
-	size_t at;
+	struct text text = { 0 };
 
-	for (int turn = 0; turn < 2; turn++) {
-		for (int good = 0; good < 2; good++) {
-			const char *lines = good ? varying[0] : refused[_i];
+	for (int turn = 0; turn < 4; turn++) {
+		const char *lines = turn % 2 ? varying[0] : refused[_i];
+		size_t at = strlen(scripts[0].before);
 
-			text.length = 0;
-			text_add(&text, "%s", scripts[0].before);
-			at = text.length;
-			text_add(&text, "%s%s", lines, scripts[0].after);
-			series_run(&series, "a.dsim", &text, at, strlen(lines), &options, &verdict);
-			ck_assert_int_eq(series.loaded, good);
-			say(&said, &verdict);
-			verdict_free(&verdict);
-			run_text("a.dsim", text_of(&text), text.length, &options, &verdict);
-			say(&whole, &verdict);
-			verdict_free(&verdict);
-			ck_same(&said, text_of(&whole));
-		}
+		text.length = 0;
+		text_add(&text, "%s%s%s", scripts[0].before, lines, scripts[0].after);
+		ck_run(&series, &text, at, strlen(lines));
+		ck_assert_int_eq(series.loaded, turn % 2);
 	}
 	series_free(&series);
 	text_free(&text);
-	text_free(&said);
-	text_free(&whole);
 }
 END_TEST
 
 START_TEST(another_script_is_read_anew)
 {
-	struct options options = { .once = true };
 	struct series series = { .loaded = false };
-	struct text text = { 0 }, said = { 0 }, whole = { 0 };
-	struct verdict verdict;
+	struct text text = { 0 };
 	size_t at, bytes;
 
 	for (uint64_t i = 0; i < 4 * COUNT(scripts); i++) {
 		const struct around *script = &scripts[i % COUNT(scripts)];
 
 		add_run(script->before, i * 5, script->after, &text, &at, &bytes);
-		series_run(&series, "a.dsim", &text, at, bytes, &options, &verdict);
-		say(&said, &verdict);
-		verdict_free(&verdict);
-		run_text("a.dsim", text_of(&text), text.length, &options, &verdict);
-		say(&whole, &verdict);
-		verdict_free(&verdict);
-		ck_same(&said, text_of(&whole));
+		ck_run(&series, &text, at, bytes);
+		ck_assert(series.loaded);
 	}
 	series_free(&series);
 	text_free(&text);
-	text_free(&said);
-	text_free(&whole);
+}
+END_TEST
+
+static int lines_of(const char *text)
+{
+	int lines = 0;
+
+	while ((text = strchr(text, '\n')))
+		lines++, text++;
+	return lines;
+}
+
+/* The longest script that can be read, and one with a line more, which is refused as a whole. */
+START_TEST(exchanged_lines_count_as_lines_of_the_script)
+{
+	struct series series = { .loaded = false };
+	struct text text = { 0 };
+	size_t at, bytes;
+
+	for (int more = 0; more < 2; more++) {
+		add_run(scripts[0].before, 63, scripts[0].after, &text, &at, &bytes);
+		for (int i = lines_of(text_of(&text)); i < SCRIPT_LINES_MAX + more; i++)
+			text_add(&text, "#\n");
+		ck_run(&series, &text, at, bytes);
+		ck_assert_int_eq(series.loaded, !more);
+	}
+	series_free(&series);
+	text_free(&text);
 }
 END_TEST
 
@@ -266,6 +289,7 @@ static void fill(Suite *suite)
 	unit_add(suite, lines_that_cannot_be_exchanged_are_read_with_the_script,
 		 (int)COUNT(refused), setup_nothing);
 	unit_add(suite, another_script_is_read_anew, 1, setup_nothing);
+	unit_add(suite, exchanged_lines_count_as_lines_of_the_script, 1, setup_nothing);
 }
 
 UNIT_SUITE("series of runs of datsim explore")
