@@ -155,6 +155,11 @@ void text_append(struct text *text, const char *s, size_t length)
 	text->s[text->length] = '\0';
 }
 
+void text_put(struct text *text, const char *s)
+{
+	text_append(text, s, strlen(s));
+}
+
 size_t utf8_length(const char *text, size_t left)
 {
 	const unsigned char *s = (const unsigned char *)text;

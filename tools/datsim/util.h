@@ -60,6 +60,7 @@ struct text {
 void text_add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_vadd(struct text *text, const char *format, va_list args);
 void text_append(struct text *text, const char *s, size_t length);
+void text_put(struct text *text, const char *s);
 /* Length of the UTF-8 character at s; 0: invalid, or a control character other than a newline. */
 size_t utf8_length(const char *s, size_t left);
 /*

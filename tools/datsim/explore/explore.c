@@ -418,7 +418,7 @@ static int explorer_run(struct explorer *explorer)
 static void end_last_line(struct text *script)
 {
 	if (script->length && text_of(script)[script->length - 1] != '\n')
-		text_add(script, "\n");
+		text_put(script, "\n");
 }
 
 int explore_script(struct course *course, const char *path)

@@ -73,7 +73,7 @@ static void end_line(struct maker *maker)
 {
 	if (maker->heal_us)
 		text_add(&maker->schedule->text, " until=%uus", maker->heal_us);
-	text_append(&maker->schedule->text, " optional\n", strlen(" optional\n"));
+	text_put(&maker->schedule->text, " optional\n");
 }
 
 static void add_nth(struct maker *maker, const char *what)
@@ -435,7 +435,7 @@ void schedule_make(struct schedule *schedule, const struct plan *plan, uint64_t 
 	if (plan->program)
 		return;
 	text_append(text, plan->text + plan->faults_at, plan->heal_at - plan->faults_at);
-	text_append(text, "heal\nquiet\n", strlen("heal\nquiet\n"));
+	text_put(text, "heal\nquiet\n");
 	text_append(text, plan->text + plan->heal_at, plan->length - plan->heal_at);
 }
 

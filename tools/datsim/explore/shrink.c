@@ -56,7 +56,7 @@ void lines_join(const struct lines *lines, bool faults, struct text *text)
 	for (i = 0; i < lines->count; i++) {
 		if (!lines->line[i].text || (!faults && lines->line[i].kind == LINE_FAULT))
 			continue;
-		text_append(text, lines->line[i].text, strlen(lines->line[i].text));
+		text_put(text, lines->line[i].text);
 		text_append(text, "\n", 1);
 	}
 }

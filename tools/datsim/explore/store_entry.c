@@ -311,7 +311,7 @@ bool entry_parse(struct entry *entry, const char *path, const char *name,
 	text_append(&entry->name, name, strlen(name) - strlen(".dsim"));
 	if (!parse_header(entry, &at, &wanted))
 		return is_bad(path, content, at, wanted, error);
-	text_append(&entry->lines, at, strlen(at));
+	text_put(&entry->lines, at);
 	if (!entry->lines.length || entry->lines.s[entry->lines.length - 1] != '\n')
 		return is_bad(path, content, at, "lines of a script, each with its end", error);
 	if (entry->is_script &&

@@ -208,7 +208,7 @@ void settings_set(const char *lines)
 	struct text copy = { 0 };
 	char *line, *rest, *equals;
 
-	text_append(&copy, lines, strlen(lines));
+	text_put(&copy, lines);
 	rest = copy.s;
 	while ((line = strsep(&rest, "\n"))) {
 		equals = strchr(line, '=');

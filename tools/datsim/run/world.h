@@ -226,7 +226,7 @@ struct run {
 	int *endpoints, *queues; /* symbols of EPs and SRQs, for the checkers */
 	int endpoint_count, queue_count, next_endpoint;
 	uint64_t clock_ns; /* fabric time when last read */
-	bool may_look;     /* false: a query could let time pass */
+	bool may_look;     /* false: a query could let time pass; on a device */
 	bool overflowed;   /* an EVD overflowed: completions are lost */
 	bool strangers;    /* Sends went to unknown EPs: counts are uncertain */
 	bool any_timed;
