@@ -148,7 +148,7 @@ static void settle_end(struct end *end)
 	emu_backend.leave(end->world);
 }
 
-void ends_change_peer(void)
+static void disconnect_ends(void)
 {
 	for (int i = 0; i < 2; i++) {
 		emu_backend.enter(ends[i].world, false);
@@ -157,6 +157,17 @@ void ends_change_peer(void)
 		emu_backend.leave(ends[i].world);
 		settle_end(&ends[1 - i]);
 	}
+}
+
+void ends_connect_again(void)
+{
+	disconnect_ends();
+	connect_ends();
+}
+
+void ends_change_peer(void)
+{
+	disconnect_ends();
 	emu_backend.enter(ends[1].world, false);
 	make_qp(&ends[1], DEPTH);
 	emu_backend.leave(ends[1].world);

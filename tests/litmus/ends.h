@@ -35,6 +35,8 @@ void ends_setup(void);
 void ends_setup_long_queue(void);
 void ends_setup_many_receives(void);
 void ends_teardown(void);
+/* Ends the connection and makes another one of the same QPs. */
+void ends_connect_again(void);
 /* Connects ends[0] to a new QP of ends[1]; the old one is still there. */
 void ends_change_peer(void);
 void ends_destroy_peer(struct nic_qp *old);

@@ -313,6 +313,22 @@ START_TEST(Receives_seen_at_a_peer_are_not_those_of_the_next_one)
 }
 END_TEST
 
+/* The ring still has what was posted to it in the connection before. */
+START_TEST(a_Receive_of_the_connection_before_is_not_taken)
+{
+	words = INLINE_WORDS;
+	for (uint64_t n = 0; n < DEPTH; n++)
+		post(&ends[1], n);
+	send_one(&ends[0], 0);
+	receive_one(&ends[1]);
+	ends_connect_again();
+	ck_assert_int_eq(send_at_once(&ends[0]), -EAGAIN);
+	post(&ends[1], 0);
+	ck_assert_int_eq(send_at_once(&ends[0]), 0);
+	ck_assert_int_eq(send_at_once(&ends[0]), -EAGAIN);
+}
+END_TEST
+
 /* ---- the trace ---- */
 
 enum {
@@ -439,6 +455,7 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, long_messages_come_whole_to_one_who_takes_no_lock);
 	tcase_add_test(tcase, a_Receive_that_was_taken_is_not_overwritten_by_the_next_post);
 	tcase_add_test(tcase, Receives_seen_at_a_peer_are_not_those_of_the_next_one);
+	tcase_add_test(tcase, a_Receive_of_the_connection_before_is_not_taken);
 	tcase_add_test(tcase, messages_come_whole_to_one_who_takes_the_lock_for_lines);
 	tcase_add_test(tcase, the_direct_path_traces_the_lines_of_the_general_one);
 	tcase_add_test(tcase, a_call_for_its_line_alone_leaves_what_is_due);
