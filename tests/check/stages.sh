@@ -2,6 +2,8 @@
 # Sourced by ./check: the stages. $1 of each function is the stage's name.
 
 jobs=$(nproc 2> /dev/null || echo 2)
+# A test waits for timers and for other processes half of the time.
+tests_at_once=$((2 * jobs))
 limit=$PWD/tests/check/limit.sh
 # configure and libtool take two thirds of the time in dash.
 if command -v dash > /dev/null; then
@@ -92,7 +94,7 @@ test_in() {
 	shift 2
 	find "$dir" \( -name '*.trs' -o -path '*/tests/*.log' \) -delete
 	export TIMES=$PWD/$log/$stage.times
-	make -C "$dir" --no-print-directory -j"$jobs" \
+	make -C "$dir" --no-print-directory -j"$tests_at_once" \
 		SH_LOG_COMPILER="$limit ${LIMIT:-900} bash" "$@"
 	status=$?
 	count_tests "$stage" "$dir"
