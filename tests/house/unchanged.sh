@@ -1,0 +1,72 @@
+#!/bin/bash
+# When ./check counts the numbers of an earlier run (tests/check/unchanged.sh): nothing that its
+# tests depend on has changed since, and they passed.
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work/tests" "$work/build/log" "$work/build/a/tests"
+cp -r "$top_srcdir/tests/check" "$work/tests" && cd "$work" || exit 99
+log=build/log
+fresh=
+. tests/check/unchanged.sh
+echo source > source.c
+echo program > build/a/tests/program
+n=0
+
+# result TITLE STATUS: one line of TAP
+result() {
+	n=$((n + 1))
+	if [ "$2" = 0 ]; then echo "ok $n - $1"; else echo "not ok $n - $1"; fi
+}
+
+# as_before WORD...: would the stage take over its result, with these arguments of make?
+as_before() { still_true stage "$(fingerprint build/a "$@")"; }
+# passes WORD...: it runs and passes
+passes() {
+	echo "7 0 2" > build/log/stage.counts
+	keep_result stage "$(fingerprint build/a "$@")"
+	rm build/log/stage.*
+}
+# again TITLE COMMAND...: once the command has run, the tests have to run again
+again() {
+	local title=$1
+	shift
+	passes TESTS=all
+	"$@"
+	! as_before TESTS=all
+	result "$title" $?
+}
+write() { echo text > "$1"; }
+
+echo 1..16
+! as_before TESTS=all
+result "tests that never ran are to run" $?
+echo "skipped: no device here" > build/log/stage.note
+passes TESTS=all
+as_before TESTS=all
+result "nothing has changed: the result is that of the last run" $?
+[ "$(cat build/log/stage.counts)" = "7 0 2" ]
+result "with its numbers" $?
+grep -qx 'skipped: no device here' build/log/stage.note
+result "and its notes" $?
+grep -q "^these ran on .* at ..:.., and nothing has changed since" build/log/stage.note
+result "and a line that says so" $?
+write build/a/tests/program.log
+write build/a/tests/program.trs
+mkdir build/a/tests/work
+write build/a/tests/work/page
+as_before TESTS=all
+result "what tests leave behind is no change" $?
+! as_before TESTS=few
+result "other tests are to run" $?
+fresh=yes
+! as_before TESTS=all
+result "--again: they are to run" $?
+fresh=
+again "a source has changed" write source.c
+again "a source is new" write new.c
+again "a source is gone" rm new.c
+again "a mode has changed" chmod +x source.c
+again "a program was built again" write build/a/tests/program
+again "a file has another time, and its bytes are those before" touch -d @1 source.c
+again "the environment has changed" export UNCHANGED_TEST=1
+again "a limit has changed" ulimit -S -n $(($(ulimit -S -n) - 1))
