@@ -24,6 +24,10 @@
 #include "respond.h"
 #include "tx.h"
 
+_Static_assert(offsetof(struct emu_qp, link) == 2 * EMU_LINE &&
+		       offsetof(struct emu_qp, sq_acked) == 3 * EMU_LINE,
+	       "a message changes nothing on the third line of its QPs, and needs no fourth");
+
 /* On the path of every message. */
 #define HOT inline __attribute__((always_inline))
 
@@ -263,7 +267,8 @@ static HOT void run_ack(struct emu_world *w, const struct emu_event *e, bool tra
 				emu_wire_psn(w, qp, index, emu_wire_span(w, qp, wqe) - 1),
 				wqe->length, wqe->opcode);
 	qp->sq.get = index + 1;
-	qp->rnr_tries = 0;
+	if (__builtin_expect(qp->rnr_tries, 0)) /* no store to its line: layout.h */
+		qp->rnr_tries = 0;
 	if (!(wqe->flags & NIC_WR_SUPPRESS))
 		complete_one(w, qp->send_cq, qp_index, wqe->wr_id, wqe->length, wqe->opcode,
 			     wqe->flags & NIC_WR_QUIET);

@@ -381,7 +381,8 @@ void emu_tx_ack(struct emu_world *w, uint32_t qp_index, uint32_t epoch, uint32_t
 	if (w->fab->trace_on)
 		trace_ack(w, qp, index);
 	emu_tx_delivered(w, qp, index + 1);
-	qp->rnr_tries = 0;
+	if (qp->rnr_tries) /* on a line that the peer reads */
+		qp->rnr_tries = 0;
 	emu_tx_go_on(w, qp);
 }
 

@@ -242,12 +242,8 @@ struct emu_qp {
 	uint32_t peer, peer_epoch;
 	uint32_t conn;      /* active side: the connection request in flight */
 	int32_t soft, hard; /* NIC_LIMIT_NONE: disarmed or fired */
-	/* See rdma.h. */
-	uint32_t sq_acked;      /* while constrained > 0: all before are delivered */
-	struct emu_failure nak; /* kept until the READs before it complete; status 0: none */
 	uint16_t adapter, peer_adapter;
 	uint32_t mtu;        /* of its packets: emu_wire_mtu */
-	uint64_t again_at;   /* shared fabrics: no packet arrives earlier; runner.c */
 	uint8_t state, kind; /* enum emu_qp_state, enum nic_qp_kind */
 	uint8_t rnr_tries;
 	bool timer : 1;      /* a timer event is queued: connect timeout, RNR or retry */
@@ -265,6 +261,10 @@ struct emu_qp {
 	uint8_t noun : 2;    /* enum nic_qp_noun */
 	emu_flag rx_fast;    /* packets may take the responder's fast path: emu_qp_assess */
 	emu_flag tx_fast, rq_fast; /* so may Sends and ACKs; so may posts of Receives */
+	/* An ordinary message of a private fabric does not touch this line. See rdma.h. */
+	uint32_t sq_acked;      /* while constrained > 0: all before are delivered */
+	struct emu_failure nak; /* kept until the READs before it complete; status 0: none */
+	uint64_t again_at;      /* shared fabrics: no packet arrives earlier; runner.c */
 	uint8_t max_send_sge, max_recv_sge, max_rdma_sge;
 	uint8_t max_rd_in, max_rd_out; /* of this connection */
 	uint8_t cap_rd_in, cap_rd_out; /* limits at creation */
