@@ -143,7 +143,9 @@ static inline struct emu_local_qp *qp_at(struct emu_world *w, uint32_t index)
 static HOT void complete_one(struct emu_world *w, uint32_t cq, uint32_t qp, uint64_t wr_id,
 			     uint32_t length, enum nic_opcode opcode, uint32_t flags)
 {
-	const struct emu_local_cq *local = EMU_KEEP(&w->cq[cq]);
+	/* gcc would add the place of the table before the shift, by another instruction. */
+	uint64_t at = (uint64_t)cq * sizeof(w->cq[0]);
+	const struct emu_local_cq *local = (const void *)((const char *)w->cq + EMU_KEEP(at));
 
 	emu_cq_push_in(w, local->entry, local->ring, qp, wr_id, length, opcode, NIC_WC_SUCCESS,
 		       flags);

@@ -64,6 +64,8 @@ struct nic {
 	unsigned int idle; /* the host's: polls and queries in a row without a change */
 	bool attention;    /* set by a front or the host in an upcall, to end a wait */
 	char label[NIC_ADAPTER_NAME]; /* its name in traces: that of the open, or a longer one */
+	/* During a conn_end upcall that says NIC_END_REJECTED: the private data of `refuse`. */
+	const struct nic_conn_param *refusal;
 };
 
 struct nic_pd {
@@ -110,9 +112,7 @@ struct nic_qp {
 	struct nic *nic;
 	void *ctx;
 	uint32_t *reaped; /* lib's counter of receive completions handed out or discarded */
-	/* During a conn_end upcall that says NIC_END_REJECTED: the private data of `refuse`. */
-	const struct nic_conn_param *refusal;
-	uint32_t number; /* NIC_CAP_NUMBERS: unique on its adapter, at most 24 bits, not 0 or 1 */
+	uint32_t number;  /* NIC_CAP_NUMBERS: unique on its adapter, at most 24 bits, not 0 or 1 */
 };
 
 struct nic_listener {

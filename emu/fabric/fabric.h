@@ -20,10 +20,11 @@ struct emu_nic {
 
 /*
  * lib holds a pointer to the base object in one of these; the rest leads to its entry in the arena
- * and to the world. They are in memory of this process, so pointers are fine.
+ * and to the world. They are in memory of this process, so pointers are fine. Those of QPs and CQs
+ * are one line each, and an index leads to them with a shift.
  */
 struct emu_local_cq {
-	struct nic_cq base;
+	EMU_OWN_LINE struct nic_cq base;
 	struct emu_cq *entry;
 	struct emu_world *world;
 	struct emu_cqe *ring; /* where entry->ring is mapped */
@@ -36,16 +37,17 @@ struct emu_local_srq {
 };
 
 struct emu_local_qp {
-	struct nic_qp base;
+	EMU_OWN_LINE struct nic_qp base;
 	struct emu_qp *entry;
 	struct emu_world *world;
 	uint64_t *sq, *rq; /* where the rings of the entry are mapped */
 };
+_Static_assert(sizeof(struct emu_local_cq) == EMU_LINE && sizeof(struct emu_local_qp) == EMU_LINE,
+	       "a message reads one line of each");
 
 /*
  * For emu/shared/direct.h, of a QP of this process in a shared fabric: its receive queue, and what
- * it last saw on lines to which its peer stores. Not in emu_local_qp, whose size makes an index
- * cheap.
+ * it last saw on lines to which its peer stores. Not in emu_local_qp, which is one line.
  */
 struct emu_seen {
 	uint32_t mask, words, max; /* of rq */
@@ -88,6 +90,7 @@ struct emu_wheel {
 };
 
 struct emu_world {
+	struct emu_local_qp qp[EMU_QPS + 1]; /* first, so that its place need not be added */
 	struct emu_fabric *fab;
 	size_t fab_size;
 	uint16_t process; /* number of this process in a shared fabric; 0: private fabric */
@@ -116,7 +119,6 @@ struct emu_world {
 	struct nic_mw mw[EMU_MWS + 1];
 	struct emu_local_cq cq[EMU_CQS + 1];
 	struct emu_local_srq srq[EMU_SRQS + 1];
-	struct emu_local_qp qp[EMU_QPS + 1];
 	struct emu_seen seen[EMU_QPS + 1];
 	struct nic_listener listener[EMU_LISTENERS + 1];
 	struct nic_conn conn[EMU_CONNS + 1];

@@ -115,7 +115,7 @@ static void clear_world(struct emu_world *w)
 	clear_trace(fab);
 	memset(fab->pool, 0, (size_t)fab->pool_next * EMU_POOL_UNIT);
 	clear_head(fab);
-	memset(w, 0, offsetof(struct emu_world, nics));
+	memset(&w->fab, 0, offsetof(struct emu_world, nics) - offsetof(struct emu_world, fab));
 	fab->size = size;
 	fab->pool_next = 1;
 	fab->pool_end = pool_end;

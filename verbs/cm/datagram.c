@@ -85,6 +85,6 @@ void cm_datagram_ended(struct cm_id *id, enum nic_conn_end why)
 	else if (why == NIC_END_REJECTED)
 		status = SIDR_REJECTED;
 	event = cm_event_add(id, RDMA_CM_EVENT_UNREACHABLE, status);
-	if (event && id->nic && id->nic->refusal)
-		set_event(event, id->nic->refusal);
+	if (event && id->nic && id->nic->nic->refusal)
+		set_event(event, id->nic->nic->refusal);
 }

@@ -35,8 +35,8 @@ void cm_on_established(struct vb_obj *obj, const struct nic_conn_param *peer)
 
 static void set_refusal(const struct cm_id *id, struct cm_event *event)
 {
-	if (event && id->nic && id->nic->refusal)
-		cm_event_set_data(event, id->nic->refusal);
+	if (event && id->nic && id->nic->nic->refusal)
+		cm_event_set_data(event, id->nic->nic->refusal);
 }
 
 static void tell_end(struct cm_id *id, enum nic_conn_end why)
