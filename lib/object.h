@@ -26,10 +26,11 @@ struct evd;
 
 struct obj {
 	struct nic *nic; /* first, as in struct host_obj; ia->adapter->base.nic, in one load */
-	DAT_HANDLE handle;
 	struct ia *ia;
 	DAT_CONTEXT context; /* the Consumer's */
 	TAILQ_ENTRY(obj) in_ia;
+	/* What a message reads is last, beside what it reads of an EP or EVD (ep.h, evd.h). */
+	DAT_HANDLE handle;
 	uint32_t id;   /* emu0.ep<id>: counts per adapter and type from 1, never reused */
 	uint8_t type;  /* DAT_HANDLE_TYPE */
 	uint8_t quick; /* enum obj_quick */

@@ -165,9 +165,9 @@ DAT_RETURN dat__ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_T
 		return dat__ep_post_send_careful(handle, segments, iov, cookie, flags);
 	if (!lmr_range_covers(&ep->send_range, iov))
 		return dto_send_other(ep, segments, iov, cookie);
-	return (DAT_RETURN)ep->obj.nic->ops->send_one(ep->nic, iov->virtual_address, iov,
-						      cookie.as_64, (uint32_t)iov->segment_length,
-						      ep->send_range.lkey);
+	return (DAT_RETURN)ep->nic->nic->ops->send_one(ep->nic, iov->virtual_address, iov,
+						       cookie.as_64, (uint32_t)iov->segment_length,
+						       ep->send_range.lkey);
 }
 
 /* The NIC writes the line of a Send. */
@@ -243,7 +243,7 @@ static DAT_RETURN dto_recv_locked(struct ep *ep, DAT_COUNT segments, const DAT_L
 		return ret;
 	if (!dto_flags_ok(flags, RECV_FLAGS, ep->attr.recv_completion_flags))
 		return BAD_ARG(5);
-	if (ep->recv_outstanding >= ep->attr.max_recv_dtos)
+	if (!dto_has_recv_room(ep))
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
 	wr.num_sge = (uint16_t)segments;
 	wr.flags = (uint8_t)dto_wr_flags(flags);
@@ -334,9 +334,9 @@ DAT_RETURN dat__ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_T
 	if (!dto_has_recv_room(ep) || !lmr_range_covers(&ep->recv_range, iov))
 		return dto_recv_other(ep, segments, iov, cookie);
 	ep->recv_outstanding++;
-	return (DAT_RETURN)ep->obj.nic->ops->recv_one(ep->nic, iov->virtual_address, iov,
-						      cookie.as_64, (uint32_t)iov->segment_length,
-						      ep->recv_range.lkey);
+	return (DAT_RETURN)ep->nic->nic->ops->recv_one(ep->nic, iov->virtual_address, iov,
+						       cookie.as_64, (uint32_t)iov->segment_length,
+						       ep->recv_range.lkey);
 }
 
 DAT_RETURN dat__ep_post_recv_traced(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,

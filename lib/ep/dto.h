@@ -45,7 +45,7 @@ static inline bool dto_is_simple(DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,
 
 static inline bool dto_has_recv_room(const struct ep *ep)
 {
-	return ep->recv_outstanding < ep->attr.max_recv_dtos;
+	return ep->recv_outstanding < ep->max_recv_dtos;
 }
 
 static inline bool dto_send_is_simple(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,

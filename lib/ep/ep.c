@@ -204,6 +204,12 @@ static DAT_RETURN ep_find_handles(struct ia *ia, const struct ep_handles *h, str
 	return DAT_SUCCESS;
 }
 
+void ep_set_attr(struct ep *ep, const DAT_EP_ATTR *attr)
+{
+	ep->attr = *attr;
+	ep->max_recv_dtos = attr->max_recv_dtos;
+}
+
 DAT_RETURN ep_make(struct ia *ia, const struct ep *wanted, struct ep **out)
 {
 	struct nic *nic = ia->adapter->base.nic;
@@ -215,6 +221,7 @@ DAT_RETURN ep_make(struct ia *ia, const struct ep *wanted, struct ep **out)
 	if (!ep)
 		goto fail;
 	*ep = *wanted;
+	ep_set_attr(ep, &wanted->attr);
 	TAILQ_INIT(&ep->queued);
 	ep->outstanding = ep->srq ? &ep->srq->outstanding : &ep->recv_outstanding;
 	ret = obj_init(&ep->obj, ia, DAT_HANDLE_TYPE_EP);

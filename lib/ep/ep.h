@@ -20,20 +20,25 @@
 
 struct pz;
 
+/*
+ * Of many EPs few are in a cache. What a message needs of one, from obj.handle to send_range, is
+ * therefore side by side: 64 bytes of an EP that receives, twice 24 of one that sends.
+ */
 struct ep {
 	struct obj obj;
 	struct nic_qp *nic;
+	DAT_COUNT *outstanding; /* the counter that reaping decrements: own or the SRQ's */
+	DAT_COUNT recv_outstanding;
+	DAT_COUNT max_recv_dtos; /* of attr */
+	struct lmr_range recv_range, send_range;
+	DAT_EP_STATE state;
+	DAT_COUNT soft;
 	struct pz *pz; /* NULL: made for a request and not accepted yet */
 	struct evd *recv_evd, *request_evd,
 		*connect_evd; /* NULL: the Consumer wants no such events */
 	struct srq *srq;      /* NULL: its own receive queue */
-	DAT_EP_STATE state;
-	DAT_EP_ATTR attr; /* in force; the lists in it are always empty */
-	DAT_COUNT recv_outstanding;
-	DAT_COUNT *outstanding; /* the counter that reaping decrements: own or the SRQ's */
-	DAT_COUNT soft;
+	DAT_EP_ATTR attr;     /* in force; the lists in it are always empty */
 	struct async_note soft_note;
-	struct lmr_range send_range, recv_range;
 	struct evd_entry_list queued; /* its completions in the queues of its EVDs */
 	/* The peer's address; dat_ep_query defines in which states it is valid. */
 	struct sockaddr_storage *remote;
@@ -43,6 +48,8 @@ struct ep {
 	bool recv_posted;   /* a Receive was posted since the last reset: recv flags are fixed */
 	bool default_reads; /* no RDMA Read limits were given: they are fitted to the peer's */
 };
+_Static_assert(offsetof(struct ep, send_range.link) - offsetof(struct ep, obj.handle) <= 104,
+	       "the members of a message are side by side");
 
 /* Sets of states in which calls on an EP are legal. */
 #define EP_STATE_BIT(name)  (1u << DAT_EP_STATE_##name)
@@ -67,6 +74,8 @@ static inline void ep_reaped(const struct nic_qp *qp)
 }
 
 /* ep.c */
+/* Change the attributes in force. */
+void ep_set_attr(struct ep *ep, const DAT_EP_ATTR *attr);
 /*
  * Make an EP with the references, attributes and state of `wanted`, which the caller has checked.
  */

@@ -146,7 +146,7 @@ static DAT_RETURN ep_modify_apply(struct ep *ep, const struct ep *to)
 	ep->recv_evd = to->recv_evd;
 	ep->request_evd = to->request_evd;
 	ep->connect_evd = to->connect_evd;
-	ep->attr = to->attr;
+	ep_set_attr(ep, &to->attr);
 	ep->default_reads = to->default_reads;
 	quick_hw_label(ep);
 	return DAT_SUCCESS;

@@ -333,9 +333,9 @@ static COLD int evd_complete_bind(DAT_EVENT *event)
 int evd_on_completed(void *event, void *cq_ctx, struct nic_qp *qp, uint64_t cookie, uint32_t length,
 		     uint32_t what)
 {
-	struct evd *evd = cq_ctx;
+	const struct evd *evd = cq_ctx;
 
-	backend_busy(evd->obj.nic);
+	backend_busy(qp->nic);
 	evd_fill_completion(event, evd->obj.handle, qp->ctx, cookie, length, nic_what_status(what));
 	if (nic_what_opcode(what) == NIC_OP_RECV)
 		ep_reaped(qp);
@@ -361,7 +361,7 @@ DAT_RETURN dat__evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 
 	if (!evd || !event)
 		return dat__evd_dequeue_careful(handle, event);
-	return (DAT_RETURN)evd->obj.nic->ops->spin_one(evd->cq, event);
+	return (DAT_RETURN)evd->cq->nic->ops->spin_one(evd->cq, event);
 }
 
 /* The same while the world is traced. */

@@ -28,9 +28,9 @@ TAILQ_HEAD(evd_list, evd);
 
 struct evd {
 	struct obj obj;
+	struct nic_cq *cq; /* NULL: the EVD carries no DTO or RMR stream; beside obj.handle */
 	DAT_EVD_FLAGS flags;
 	DAT_COUNT qlen;
-	struct nic_cq *cq; /* NULL: the EVD carries no DTO or RMR stream */
 	/*
 	 * What a fast dequeue polls (quick_hw.c): the CQ, or careful_cq while the fast dequeue is
 	 * not allowed.

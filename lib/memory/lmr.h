@@ -97,10 +97,10 @@ static inline bool lmr_covers(const struct lmr *lmr, const DAT_LMR_TRIPLET *t)
  * range is closed when its LMR is freed and when the Endpoint's PZ changes.
  */
 struct lmr_range {
-	LIST_ENTRY(lmr_range) link; /* in the LMR's list while open */
-	uint64_t end, size;         /* size 0: closed */
+	uint64_t end, size; /* size 0: closed */
 	DAT_LMR_CONTEXT context;
 	uint32_t lkey;
+	LIST_ENTRY(lmr_range) link; /* in the LMR's list while open */
 };
 
 void lmr_range_close(struct lmr_range *range);
