@@ -13,7 +13,7 @@
 #include "layout.h"
 
 struct emu_nic {
-	struct nic base;
+	EMU_OWN_LINE struct nic base; /* what each message reads of it is on its first line */
 	struct emu_world *world;
 	uint16_t adapter; /* 0: the control nic */
 };

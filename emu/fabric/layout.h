@@ -104,22 +104,22 @@ struct emu_cqe {
 /* Lines of what changes rarely, of the side that adds completions, of the owner: direct.h. */
 struct emu_cq {
 	EMU_OWN_LINE struct emu_head head;
-	emu_ref ring; /* struct emu_cqe[mask + 1] */
-	uint32_t mask;
+	emu_ref ring;   /* struct emu_cqe[mask + 1] */
 	uint32_t depth; /* entries asked for, exact */
-	uint32_t limit; /* entries accepted now, <= depth */
 	uint16_t adapter;
-	uint8_t armed; /* enum emu_armed */
 	emu_ref inline_ring;
-	uint32_t ring_end; /* put behind the last completion in `ring` */
-	union {            /* a poll without the lock reads both at once: direct.h */
-		EMU_OWN_LINE uint64_t put_in_event;
+	uint32_t ring_end;                /* put behind the last completion in `ring` */
+	EMU_OWN_LINE uint32_t cached_get; /* copy of get for the side that adds completions */
+	uint32_t mask;
+	uint32_t limit; /* entries accepted now, <= depth */
+	uint8_t armed;  /* enum emu_armed */
+	union {         /* a poll without the lock reads both at once: direct.h */
+		uint64_t put_in_event;
 		struct {
 			uint32_t put;      /* completions added; free-running, like get */
 			uint32_t in_event; /* shared fabrics: an event is changing it, or 0 */
 		};
 	};
-	uint32_t cached_get;       /* copy of get for the side that adds completions */
 	EMU_OWN_LINE uint32_t get; /* completions dequeued; written by the owner only */
 };
 
@@ -482,10 +482,10 @@ struct emu_fabric {
 	struct emu_mw mw[EMU_MWS + 1];
 	struct emu_cq cq[EMU_CQS + 1];
 	struct emu_srq srq[EMU_SRQS + 1];
-	struct emu_qp qp[EMU_QPS + 1];
-	struct emu_path path[EMU_QPS + 1]; /* of the QPs that are `numbered` */
-	uint32_t timer_at[EMU_QPS + 1];    /* the places of their timers on the heap: queue.c */
-	uint32_t members;                  /* highest index ever used, and 1 */
+	_Alignas(4 * EMU_LINE) struct emu_qp qp[EMU_QPS + 1]; /* pairs of lines, on one page */
+	struct emu_path path[EMU_QPS + 1];                    /* of the QPs that are `numbered` */
+	uint32_t timer_at[EMU_QPS + 1]; /* the places of their timers on the heap: queue.c */
+	uint32_t members;               /* highest index ever used, and 1 */
 	struct emu_member member[EMU_MEMBERS];
 	struct emu_listener listener[EMU_LISTENERS + 1];
 	struct emu_conn conn[EMU_CONNS + 1];
