@@ -15,6 +15,12 @@
 struct emu_fabric *emu_arena_map(size_t *size);
 void emu_arena_unmap(struct emu_fabric *fab, size_t size);
 
+/*
+ * Of memory of a private fabric that was not used yet, the kernel gives what lies behind the next
+ * boundary of 2 MiB in large pages, if it has them.
+ */
+void emu_want_large_pages(void *at, size_t bytes);
+
 /* A block of at least `bytes`, not zeroed; 0 when the pool is exhausted. */
 emu_ref emu_pool_alloc(struct emu_world *w, size_t bytes);
 /* `bytes` as given to alloc. ref 0 is fine. */

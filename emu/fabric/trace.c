@@ -8,13 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "adapter.h"
+#include "arena.h"
 #include "sharing.h"
 
 #define LONG_TRACE (1ul << 20)
-#define LARGE_PAGE (2ul << 20)
 
 /* ---- records ---- */
 
@@ -55,17 +54,11 @@ static void note_full(struct emu_world *w)
 	finish_text(w, sizeof(text) - 1);
 }
 
-/*
- * A long trace of a private world: the kernel gives its memory in large pages, if it has them. A
- * page fault for each 4 KiB would take longer than the messages.
- */
-static void want_large_pages(struct emu_world *w)
+/* A long trace of a private world. */
+static void make_long(struct emu_world *w)
 {
-	uintptr_t from = ((uintptr_t)w->fab->trace + LONG_TRACE + LARGE_PAGE - 1) & -LARGE_PAGE;
-	uintptr_t end = (uintptr_t)w->fab->trace + EMU_TRACE_BYTES;
-
 	w->trace_is_long = true;
-	madvise((void *)from, end - from, MADV_HUGEPAGE);
+	emu_want_large_pages(w->fab->trace + LONG_TRACE, EMU_TRACE_BYTES - LONG_TRACE);
 }
 
 /* Make room for a record of that many bytes. False: the trace is full, or garbage. */
@@ -86,7 +79,7 @@ static bool make_room(struct emu_world *w, size_t bytes)
 	w->trace_limit = limit_of(fab->trace_room);
 	if (!emu_is_shared(w) && !w->trace_is_long) {
 		if (length >= LONG_TRACE)
-			want_large_pages(w);
+			make_long(w);
 		else if (w->trace_limit > LONG_TRACE)
 			w->trace_limit = LONG_TRACE;
 	}

@@ -3,7 +3,9 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "emu/fabric/spare.h"
 #include "tests/support/support.h"
@@ -132,10 +134,50 @@ START_TEST(a_world_that_ended_takes_no_addresses)
 }
 END_TEST
 
+/* The mappings of which the program wants large pages */
+static int large_mappings(void)
+{
+	FILE *smaps = fopen("/proc/self/smaps", "r");
+	char line[256];
+	int count = 0;
+
+	ck_assert_ptr_nonnull(smaps);
+	while (fgets(line, sizeof(line), smaps))
+		count += strncmp(line, "VmFlags:", 8) == 0 && strstr(line, " hg");
+	fclose(smaps);
+	return count;
+}
+
+static int large_mappings_if_any(int wanted)
+{
+	bool any = access("/sys/kernel/mm/transparent_hugepage/enabled", F_OK) == 0;
+
+	return any ? wanted : 0;
+}
+
+static void make_eps(int n)
+{
+	while (n-- > 0)
+		plain_ep(&w.a);
+}
+
+/* An Endpoint has 6 KB of rings, and a queue pair of 256 bytes in its table; 128 KiB are many. */
+START_TEST(many_endpoints_are_in_large_pages_and_few_are_not)
+{
+	make_eps(10);
+	ck_assert_int_eq(large_mappings(), 0);
+	make_eps(20);
+	ck_assert_int_eq(large_mappings(), large_mappings_if_any(1));
+	make_eps(490);
+	ck_assert_int_eq(large_mappings(), large_mappings_if_any(2));
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_test(suite, a_world_is_handed_on_empty);
 	unit_test(suite, a_world_that_ended_takes_no_addresses);
+	unit_test(suite, many_endpoints_are_in_large_pages_and_few_are_not);
 }
 
 UNIT_SUITE("spare world")
