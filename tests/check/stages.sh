@@ -95,7 +95,7 @@ test_in() {
 	shift 2
 	case $stage in
 	tests | asan | tsan | small | valgrind)
-		inputs=$(fingerprint "$dir" "$@")
+		inputs=$(fingerprint "$stage" "$dir" "$@")
 		! still_true "$stage" "$inputs" || return 0
 		;;
 	esac

@@ -4,16 +4,20 @@
 # A stage of tests is not run again while all that its tests depend on is as it was when they last
 # ran and passed: each file of the source tree and of the build, the environment, the installed
 # packages, the user, the processors, and the kernel since it was booted. Its numbers are then those
-# of that run, and a line below them says so. --again runs it in any case, and so does --full.
+# of that run, and a line below them says so. --again runs it in any case, and so does --full. What
+# else the machine has, such as devices and settings of the kernel, is not looked at.
 
-# fingerprint BUILD WORD...: a hash of all that the tests in a build depend on, and of the words. A
-# file counts as changed when its time of change is another one, whatever is in it. What tests leave
-# in a build are logs, and folders named "work".
+# fingerprint STAGE BUILD WORD...: a hash of all that the tests in a build depend on, and of the
+# words. A file counts as changed when its time of change is another one, whatever is in it. What
+# tests leave in a build are logs, and folders named "work". Of the stages whose results are kept,
+# "tests" alone has the rules of the house, one of which reads the messages of commits.
 fingerprint() {
-	local dir=$1
-	shift
+	local stage=$1 dir=$2
+	shift 2
 	{
 		echo "$*"
+		[ "$stage" != tests ] ||
+			git rev-parse HEAD --is-shallow-repository 2> /dev/null
 		find . \( -path ./build -o -path ./.git \) -prune -o \
 			-type f -printf '%p %s %m %C@\n' | sort
 		find "$dir" -type f ! -name '*.log' ! -name '*.trs' ! -path '*/work/*' \
@@ -28,11 +32,15 @@ fingerprint() {
 	} | sha256sum
 }
 
-# still_true STAGE FINGERPRINT: takes over the numbers of the last run, or returns 1
+# still_true STAGE FINGERPRINT: takes over the numbers of the last run, or forgets them and returns
+# 1: the stage runs now, and if it does not pass, an earlier result must not come back.
 still_true() {
 	# shellcheck disable=SC2154 # report.sh sets it
 	local kept=$log/kept/$1
-	[ -z "$fresh" ] && [ -f "$kept" ] && [ "$(head -n 1 "$kept")" = "$2" ] || return
+	if [ -n "$fresh" ] || [ ! -f "$kept" ] || [ "$(head -n 1 "$kept")" != "$2" ]; then
+		rm -f "$kept"
+		return 1
+	fi
 	sed -n 2p "$kept" > "$log/$1.counts"
 	sed 1,2d "$kept" > "$log/$1.note"
 	echo "these ran $(date -r "$kept" '+on %e %B at %H:%M' | tr -s ' '), and nothing has" \

@@ -8,6 +8,8 @@ cp -r "$top_srcdir/tests/check" "$work/tests" && cd "$work" || exit 99
 log=build/log
 fresh=
 . tests/check/unchanged.sh
+unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
+git init -q . 2> /dev/null
 echo source > source.c
 echo program > build/a/tests/program
 n=0
@@ -19,12 +21,12 @@ result() {
 }
 
 # as_before WORD...: would the stage take over its result, with these arguments of make?
-as_before() { still_true stage "$(fingerprint build/a "$@")"; }
+as_before() { still_true tests "$(fingerprint tests build/a "$@")"; }
 # passes WORD...: it runs and passes
 passes() {
-	echo "7 0 2" > build/log/stage.counts
-	keep_result stage "$(fingerprint build/a "$@")"
-	rm build/log/stage.*
+	echo "7 0 2" > build/log/tests.counts
+	keep_result tests "$(fingerprint tests build/a "$@")"
+	rm build/log/tests.*
 }
 # again TITLE COMMAND...: once the command has run, the tests have to run again
 again() {
@@ -36,19 +38,23 @@ again() {
 	result "$title" $?
 }
 write() { echo text > "$1"; }
+commit() {
+	git -c user.name=a -c user.email=a@example.org -c commit.gpgsign=false \
+		commit -q --no-verify --allow-empty -m "$1"
+}
 
-echo 1..16
+echo 1..18
 ! as_before TESTS=all
 result "tests that never ran are to run" $?
-echo "skipped: no device here" > build/log/stage.note
+echo "skipped: no device here" > build/log/tests.note
 passes TESTS=all
 as_before TESTS=all
 result "nothing has changed: the result is that of the last run" $?
-[ "$(cat build/log/stage.counts)" = "7 0 2" ]
+[ "$(cat build/log/tests.counts)" = "7 0 2" ]
 result "with its numbers" $?
-grep -qx 'skipped: no device here' build/log/stage.note
+grep -qx 'skipped: no device here' build/log/tests.note
 result "and its notes" $?
-grep -q "^these ran on .* at ..:.., and nothing has changed since" build/log/stage.note
+grep -q "^these ran on .* at ..:.., and nothing has changed since" build/log/tests.note
 result "and a line that says so" $?
 write build/a/tests/program.log
 write build/a/tests/program.trs
@@ -58,10 +64,13 @@ as_before TESTS=all
 result "what tests leave behind is no change" $?
 ! as_before TESTS=few
 result "other tests are to run" $?
+passes TESTS=all
 fresh=yes
 ! as_before TESTS=all
 result "--again: they are to run" $?
 fresh=
+! as_before TESTS=all
+result "a run that did not pass, or was interrupted, leaves no result" $?
 again "a source has changed" write source.c
 again "a source is new" write new.c
 again "a source is gone" rm new.c
@@ -70,3 +79,9 @@ again "a program was built again" write build/a/tests/program
 again "a file has another time, and its bytes are those before" touch -d @1 source.c
 again "the environment has changed" export UNCHANGED_TEST=1
 again "a limit has changed" ulimit -S -n $(($(ulimit -S -n) - 1))
+title="there is another commit, and no file has changed"
+if [ -d .git ]; then
+	again "$title" commit second
+else
+	echo "ok $((n += 1)) - $title # SKIP git is missing"
+fi
