@@ -9,8 +9,9 @@
 
 # fingerprint STAGE BUILD WORD...: a hash of all that the tests in a build depend on, and of the
 # words. A file counts as changed when its time of change is another one, whatever is in it. What
-# tests leave in a build are logs, and folders named "work". Of the stages whose results are kept,
-# "tests" alone has the rules of the house, one of which reads the messages of commits.
+# tests leave in a build are logs, and folders named "work", and stage distcheck a release. Of the
+# stages whose results are kept, "tests" alone has the rules of the house, one of which reads the
+# messages of commits.
 fingerprint() {
 	local stage=$1 dir=$2
 	shift 2
@@ -21,7 +22,7 @@ fingerprint() {
 		find . \( -path ./build -o -path ./.git \) -prune -o \
 			-type f -printf '%p %s %m %C@\n' | sort
 		find "$dir" -type f ! -name '*.log' ! -name '*.trs' ! -path '*/work/*' \
-			-printf '%p %s %m %C@\n' | sort
+			! -name 'libdat-*.tar.gz' -printf '%p %s %m %C@\n' | sort
 		env -u _ -u SHLVL -u OLDPWD | sort
 		stat -c '%n %s %Z' /var/lib/dpkg/status /etc/ld.so.cache /etc/hosts 2> /dev/null
 		cat /proc/sys/kernel/random/boot_id

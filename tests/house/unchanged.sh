@@ -60,8 +60,9 @@ write build/a/tests/program.log
 write build/a/tests/program.trs
 mkdir build/a/tests/work
 write build/a/tests/work/page
+write build/a/libdat-1.tar.gz
 as_before TESTS=all
-result "what tests leave behind is no change" $?
+result "what tests and stage distcheck leave behind is no change" $?
 ! as_before TESTS=few
 result "other tests are to run" $?
 passes TESTS=all
