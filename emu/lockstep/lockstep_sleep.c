@@ -2,9 +2,10 @@
 /*
  * Lockstep: how a thread sleeps until it is given the turn, and how it is woken.
  *
- * The kernel needs some microseconds to wake a thread on another core, which is as long as many a
- * turn. A thread therefore looks at its futex for about as long before it sleeps, if the thread
- * that has the turn was last seen on another core: on the same one it could not run meanwhile.
+ * The kernel needs 5 to 30 microseconds to wake a thread on another core, longer than most turns
+ * take. A thread therefore looks at its futex for as long before it sleeps, if the thread that has
+ * the turn was last seen on another core: on the same one it could not run meanwhile. If it looked
+ * for less, two threads that have slept once would always sleep, each while the other is woken.
  * If the turn did not come, the thread sleeps at once the next time, and after more failures more
  * often, so on a busy machine hardly any time is lost. A thread that does not sleep is not woken,
  * which saves the system call.
@@ -24,7 +25,7 @@
 #include "emu/shared/shared.h"
 #include "host/nic_process.h"
 
-#define LOOKS_MOST 600u         /* at the futex before a sleep */
+#define LOOKS_MOST 2000u        /* at the futex before a sleep: 20 to 45 us */
 #define SKIPS_MOST 256u         /* sleeps without a look, after looks that found nothing */
 #define STIR_NS    1000000000ul /* between two calls of emu_lockstep_stir that wake */
 
