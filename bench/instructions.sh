@@ -138,7 +138,7 @@ few=$(per_free 16) all=$(per_free 2016)
 verdict "an Endpoint made and freed beside 2,016 unreaped completions: ${all:-?} instructions, \
 within $most_percent % of ${few:-?} beside 16" \
 	"${few:-0} > 0 && ${all:-0} > 0 && ${all:-0} <= ${few:-0} * (1 + $most_percent / 100)"
-idle=$("$bench" idle 1000 40000)
+idle=$("$bench" idle 1000 4000)
 verdict "idle connected pair: ${idle:-?} bytes, at most $most_idle" \
 	"${idle:-0} > 0 && ${idle:-0} <= $most_idle"
 

@@ -12,7 +12,7 @@
 #define POOL_SMALLEST (16ul << 20)
 #define BACKED_AHEAD  4096u /* units */
 #define LARGE_PAGE    (2ul << 20)
-#define MANY_BYTES    (128ul << 10) /* of rings or of a table: so much only many QPs have */
+#define RINGS_MANY    2048u /* units: 128 KiB of rings, which few connections do not have */
 
 EMU_COLD bool emu_out_of_steps(struct emu_world *w)
 {
@@ -57,17 +57,6 @@ void emu_want_large_pages(void *at, size_t bytes)
 
 	if (from < end)
 		madvise((void *)from, end - from, MADV_HUGEPAGE);
-}
-
-/*
- * The pool, or a table, grows from `used` bytes to `use`; after them there are `left`. A fabric of
- * many QPs has what follows in large pages: otherwise most messages would miss the TLB, which
- * reaches 8 MiB in pages of 4 KiB.
- */
-static void note_growth(struct emu_world *w, void *next, size_t used, size_t use, size_t left)
-{
-	if (used < MANY_BYTES && use >= MANY_BYTES && !emu_is_shared(w))
-		emu_want_large_pages(next, left);
 }
 
 /*
@@ -116,15 +105,20 @@ static bool is_backed(struct emu_world *w, uint32_t end)
 	return true;
 }
 
+/*
+ * Take units that were never used. A fabric of many QPs has its further rings in large pages:
+ * otherwise most messages would miss the TLB, which reaches 8 MiB in pages of 4 KiB. Tables are not
+ * in large pages, because idle QPs would then take more memory.
+ */
 static emu_ref take_new(struct emu_world *w, uint32_t units)
 {
 	struct emu_fabric *fab = w->fab;
 	emu_ref ref = fab->pool_next;
-	size_t used = (size_t)ref * EMU_POOL_UNIT, end = (size_t)fab->pool_end * EMU_POOL_UNIT;
-	size_t use = used + (size_t)units * EMU_POOL_UNIT;
 
 	fab->pool_next += units;
-	note_growth(w, fab->pool + use, used, use, end - use);
+	if (ref < RINGS_MANY && fab->pool_next >= RINGS_MANY && !emu_is_shared(w))
+		emu_want_large_pages(fab->pool + (size_t)fab->pool_next * EMU_POOL_UNIT,
+				     (size_t)(fab->pool_end - fab->pool_next) * EMU_POOL_UNIT);
 	return ref;
 }
 
@@ -183,8 +177,6 @@ uint32_t emu_entry_take(struct emu_world *w, struct emu_table *table, void *entr
 		head = entry_head(entries, stride, index);
 		if (!emu_back(w, head, stride))
 			return 0;
-		note_growth(w, (uint8_t *)head + stride, (index - 1) * stride, index * stride,
-			    (limit - index) * stride);
 		table->high = index;
 	} else {
 		return 0;

@@ -88,9 +88,12 @@ build_sanitized() {
 
 # ---- testing ----
 
-# test_in BUILD STAGE MAKE-ARGS...: runs tests in build/BUILD and counts them. Of the stages that
-# run all tests in some way, one of which nothing has changed keeps its result.
-test_in() {
+# test_in BUILD STAGE MAKE-ARGS...: runs tests in build/BUILD and counts them. Another ./check that
+# would run tests there waits.
+test_in() { alone "build/$1.tests.lock" test_alone "$@"; }
+
+# Of the stages that run all tests in some way, one of which nothing has changed keeps its result.
+test_alone() {
 	local dir=build/$1 stage=$2 status inputs=
 	shift 2
 	case $stage in
