@@ -10,18 +10,6 @@
 static const char first_line[] = "libdat trace 1";
 static const char end_mark[] = "# end lines=";
 
-bool span_is(struct span span, const char *s)
-{
-	return strlen(s) == span.length && !memcmp(span.s, s, span.length);
-}
-
-bool span_starts(struct span span, const char *s)
-{
-	size_t n = strlen(s);
-
-	return span.length >= n && !memcmp(span.s, s, n);
-}
-
 static bool trace_bad(struct trace_reader *reader, const char *what)
 {
 	text_add(&reader->error, "%s:%d: %s\n", reader->name, reader->line, what);
@@ -217,10 +205,13 @@ void trace_close(struct trace_reader *reader)
 
 struct span trace_value(const struct trace_line *line, const char *key)
 {
+	size_t length = strlen(key);
 	int i;
 
 	for (i = 0; i < line->pair_count; i++) {
-		if (span_is(line->pairs[i].key, key))
+		struct span had = line->pairs[i].key;
+
+		if (had.length == length && !memcmp(had.s, key, length))
 			return line->pairs[i].value;
 	}
 	return (struct span){ "", 0 };

@@ -9,6 +9,8 @@
 #ifndef DATSIM_TRACE_H
 #define DATSIM_TRACE_H
 
+#include <string.h>
+
 #include "tools/datsim/util.h"
 
 /* The longest trace of libdat, and the lines of its header that datsim adds. */
@@ -63,9 +65,21 @@ uint64_t trace_setting_number(const char *text, size_t length, const char *key, 
 bool trace_only_asks(const struct trace_line *line);
 struct span trace_value(const struct trace_line *line, const char *key);
 uint64_t trace_number(const struct trace_line *line, const char *key);
-bool span_is(struct span span, const char *s);
 /* The decimal number that begins at character `from`; 0 if there is none. */
 uint32_t span_number(struct span span, size_t from);
-bool span_starts(struct span span, const char *s);
+
+/*
+ * In line, because the words that they look for are constants: the compiler knows their lengths and
+ * compares them without a call. A line of a trace is compared with some twenty words.
+ */
+static inline bool span_is(struct span span, const char *s)
+{
+	return span.length == strlen(s) && !memcmp(span.s, s, strlen(s));
+}
+
+static inline bool span_starts(struct span span, const char *s)
+{
+	return span.length >= strlen(s) && !memcmp(span.s, s, strlen(s));
+}
 
 #endif
