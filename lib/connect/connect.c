@@ -61,22 +61,21 @@ static DAT_RETURN connect_error(int err)
 	}
 }
 
-static DAT_RETURN ep_start_connect(struct ep *ep, const struct sockaddr_storage *remote,
-				   DAT_CONN_QUAL qual, const struct connect_args *r)
+static DAT_RETURN ep_start_connect(struct ep *ep, const DAT_SOCK_ADDR6 *remote, DAT_CONN_QUAL qual,
+				   const struct connect_args *r)
 {
 	struct nic_conn_param param = { .private_data = r->data,
 					.private_data_size = (uint32_t)r->size };
 	struct nic *nic = obj_nic(&ep->obj);
 	uint64_t deadline = NIC_TIME_NEVER;
-	struct sockaddr_storage *copy;
+	DAT_SOCK_ADDR6 *copy;
 	int err;
 
 	if (r->qos != DAT_QOS_BEST_EFFORT)
 		return DAT_FAIL(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
-	copy = nic_calloc(nic, 1, sizeof(*copy), "remote_address");
+	copy = ep_copy_address(nic, remote);
 	if (!copy)
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	*copy = *remote;
 	if (r->timeout != DAT_TIMEOUT_INFINITE)
 		deadline = nic->ops->now(nic) + r->timeout * NS_PER_US;
 	ep_ask_for_reads(ep, &param);
@@ -94,7 +93,7 @@ static DAT_RETURN ep_start_connect(struct ep *ep, const struct sockaddr_storage 
 static DAT_RETURN connect_locked(struct ep *ep, const DAT_SOCK_ADDR *remote, DAT_CONN_QUAL qual,
 				 const struct connect_args *r, DAT_CONNECT_FLAGS flags)
 {
-	struct sockaddr_storage address = { 0 };
+	DAT_SOCK_ADDR6 address = { 0 };
 	DAT_RETURN ret;
 
 	if (!remote)

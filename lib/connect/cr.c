@@ -67,7 +67,7 @@ static struct cr *cr_make(const struct sp *sp, struct nic_conn *conn)
 {
 	struct nic *nic = obj_nic(&sp->obj);
 	struct cr *cr = nic_calloc(nic, 1, sizeof(*cr), "cr");
-	struct sockaddr_storage *remote = nic_calloc(nic, 1, sizeof(*remote), "remote_address");
+	DAT_SOCK_ADDR6 *remote = ep_copy_address(nic, &conn->remote);
 
 	if (!cr || !remote)
 		goto free_memory;
@@ -85,7 +85,6 @@ static struct cr *cr_make(const struct sp *sp, struct nic_conn *conn)
 		free(remote);
 		return cr;
 	}
-	*remote = conn->remote;
 	ep_set_peer(cr->ep, remote, conn->remote_port);
 	if (sp->provides_ep)
 		cr_match_reads(cr->ep, conn);
@@ -221,7 +220,7 @@ static DAT_RETURN cr_check_ep(const struct cr *cr, const struct ep *ep)
 static DAT_RETURN cr_accept_locked(struct cr *cr, struct ep *ep, struct nic_conn_param *param)
 {
 	struct nic *nic = obj_nic(&cr->obj);
-	struct sockaddr_storage *remote;
+	DAT_SOCK_ADDR6 *remote;
 	uint64_t port = cr->nic->remote_port;
 	DAT_RETURN ret = cr_check_ep(cr, ep);
 	int err;
@@ -230,10 +229,9 @@ static DAT_RETURN cr_accept_locked(struct cr *cr, struct ep *ep, struct nic_conn
 		return ret;
 	if (!ep_agree_on_reads(ep, cr->nic, param))
 		return BAD_ARG(2);
-	remote = nic_calloc(nic, 1, sizeof(*remote), "remote_address");
+	remote = ep_copy_address(nic, &cr->nic->remote);
 	if (!remote)
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	*remote = cr->nic->remote;
 	err = nic->ops->accept(cr->nic, ep->nic, param);
 	if (err) {
 		free(remote);

@@ -321,7 +321,16 @@ void ep_forget_peer(struct ep *ep)
 	ep->private_data = NULL;
 }
 
-void ep_set_peer(struct ep *ep, struct sockaddr_storage *remote, DAT_PORT_QUAL port)
+DAT_SOCK_ADDR6 *ep_copy_address(struct nic *nic, const void *address)
+{
+	DAT_SOCK_ADDR6 *copy = nic_calloc(nic, 1, sizeof(*copy), "remote_address");
+
+	if (copy)
+		memcpy(copy, address, sizeof(*copy));
+	return copy;
+}
+
+void ep_set_peer(struct ep *ep, DAT_SOCK_ADDR6 *remote, DAT_PORT_QUAL port)
 {
 	ep_forget_peer(ep);
 	ep->remote = remote;

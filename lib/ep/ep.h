@@ -41,7 +41,7 @@ struct ep {
 	struct async_note soft_note;
 	struct evd_entry_list queued; /* its completions in the queues of its EVDs */
 	/* The peer's address; dat_ep_query defines in which states it is valid. */
-	struct sockaddr_storage *remote;
+	DAT_SOCK_ADDR6 *remote;
 	DAT_PORT_QUAL remote_port;
 	void *private_data; /* of the last ESTABLISHED event on the active side */
 	bool breaking;      /* one of its EVDs overflowed; the connection is being broken */
@@ -108,8 +108,10 @@ bool ep_find_evd(const struct ia *ia, DAT_EVD_HANDLE handle, DAT_EVD_FLAGS strea
 void ep_nic_init(const struct ep *ep, const DAT_EP_ATTR *attr, struct nic_qp_init *init);
 /* Forget the peer and its private data. */
 void ep_forget_peer(struct ep *ep);
+/* A copy of an IPv4 or IPv6 address, of which DAT_SOCK_ADDR6 bytes can be read; NULL: no memory. */
+DAT_SOCK_ADDR6 *ep_copy_address(struct nic *nic, const void *address);
 /* Replace the peer; the EP owns `remote` from now on. */
-void ep_set_peer(struct ep *ep, struct sockaddr_storage *remote, DAT_PORT_QUAL port);
+void ep_set_peer(struct ep *ep, DAT_SOCK_ADDR6 *remote, DAT_PORT_QUAL port);
 
 /* ep_attr.c: check the attributes of an EP on this adapter; *fixed gets the values in force. */
 DAT_RETURN ep_attr_check(const struct dat_adapter *adapter, const DAT_EP_ATTR *attr, bool with_srq,
