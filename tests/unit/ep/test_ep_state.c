@@ -294,13 +294,14 @@ END_TEST
 /* ---- the peer ---- */
 
 /* It may be taken for a DAT_SOCK_ADDR or, zero behind an IPv4 address, for a DAT_SOCK_ADDR6. */
-static void expect_address(const DAT_IA_ADDRESS_PTR at, const DAT_SOCK_ADDR *wanted)
+static void expect_address(const DAT_IA_ADDRESS_PTR remote_ia_address_ptr,
+			   const DAT_SOCK_ADDR *wanted)
 {
 	size_t size = wanted->sa_family == AF_INET ? sizeof(*wanted) : sizeof(DAT_SOCK_ADDR6);
 	DAT_SOCK_ADDR6 whole = { 0 };
 
 	memcpy(&whole, wanted, size);
-	ck_assert_mem_eq(at, &whole, sizeof(whole));
+	ck_assert_mem_eq(remote_ia_address_ptr, &whole, sizeof(whole));
 }
 
 START_TEST(page_the_peer_is_told_in_every_state_that_has_one)
