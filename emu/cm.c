@@ -347,6 +347,7 @@ static void end_active(struct emu_world *w, struct emu_qp *qp, const struct emu_
 	struct nic_qp *base = &w->qp[emu_qp_index(w, qp)].base;
 	struct nic_conn_param refusal = param_of(conn);
 
+	assert(!base->nic->refusal); /* a refusal lives only during its upcall */
 	base->nic->refusal = why == NIC_END_REJECTED && conn->by_number ? &refusal : NULL;
 	emu_qp_end(w, qp, why, EMU_EV_NONE);
 	base->nic->refusal = NULL;
