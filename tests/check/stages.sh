@@ -2,7 +2,7 @@
 # Sourced by ./check: the stages. $1 of each function is the stage's name.
 
 jobs=$(nproc 2> /dev/null || echo 2)
-# A test waits for timers and for other processes half of the time.
+# Twice as many, because a test spends about half of its time waiting: for timers, for processes.
 tests_at_once=$((2 * jobs))
 limit=$PWD/tests/check/limit.sh
 # configure and libtool take two thirds of the time in dash.
@@ -92,7 +92,8 @@ build_sanitized() {
 # would run tests there waits.
 test_in() { alone "build/$1.tests.lock" test_alone "$@"; }
 
-# Of the stages that run all tests in some way, one of which nothing has changed keeps its result.
+# test_alone BUILD STAGE MAKE-ARGS...: the same, without the lock. A stage that runs all tests in
+# some way is left out if nothing has changed since it passed (unchanged.sh).
 test_alone() {
 	local dir=build/$1 stage=$2 status inputs=
 	shift 2

@@ -1,17 +1,16 @@
 # shellcheck shell=bash
 # Sourced by ./check: results that are still true.
 #
-# A stage of tests is not run again while all that its tests depend on is as it was when they last
-# ran and passed: each file of the source tree and of the build, the environment, the installed
-# packages, the user, the processors, and the kernel since it was booted. Its numbers are then those
-# of that run, and a line below them says so. --again runs it in any case, and so does --full. What
-# else the machine has, such as devices and settings of the kernel, is not looked at.
+# ./check does not repeat a stage of tests if nothing that they depend on has changed since they
+# passed: the files of the source tree and of the build, the environment, the installed packages,
+# the user, the number of processors, and the boot of the machine. It counts the numbers of the
+# earlier run and prints a line that says so. --again and --full repeat the stage in any case.
+# Devices and settings of the kernel are not compared.
 
 # fingerprint STAGE BUILD WORD...: a hash of all that the tests in a build depend on, and of the
-# words. A file counts as changed when its time of change is another one, whatever is in it. What
-# tests leave in a build are logs, and folders named "work", and stage distcheck a release. Of the
-# stages whose results are kept, "tests" alone has the rules of the house, one of which reads the
-# messages of commits.
+# words. A file has changed when its ctime has. Logs, folders named "work" and the release that
+# stage distcheck makes are left out: tests write them. Only stage "tests" depends on the commit,
+# because a rule of the house reads the messages of commits.
 fingerprint() {
 	local stage=$1 dir=$2
 	shift 2
@@ -33,8 +32,8 @@ fingerprint() {
 	} | sha256sum
 }
 
-# still_true STAGE FINGERPRINT: takes over the numbers of the last run, or forgets them and returns
-# 1: the stage runs now, and if it does not pass, an earlier result must not come back.
+# still_true STAGE FINGERPRINT: takes over the numbers of the last run. If they are not true any more
+# it forgets them and returns 1: should the run that follows fail, they must not come back.
 still_true() {
 	# shellcheck disable=SC2154 # report.sh sets it
 	local kept=$log/kept/$1
@@ -44,8 +43,8 @@ still_true() {
 	fi
 	sed -n 2p "$kept" > "$log/$1.counts"
 	sed 1,2d "$kept" > "$log/$1.note"
-	echo "these ran $(date -r "$kept" '+on %e %B at %H:%M' | tr -s ' '), and nothing has" \
-		"changed since; --again runs them again" >> "$log/$1.note"
+	echo "these tests ran $(date -r "$kept" '+on %e %B at %H:%M' | tr -s ' ') and nothing has" \
+		"changed since; --again repeats them" >> "$log/$1.note"
 }
 
 # keep_result STAGE FINGERPRINT: remembers a stage that passed

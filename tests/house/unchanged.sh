@@ -1,6 +1,6 @@
 #!/bin/bash
-# When ./check counts the numbers of an earlier run (tests/check/unchanged.sh): nothing that its
-# tests depend on has changed since, and they passed.
+# ./check counts the numbers of an earlier run only if its tests passed and nothing that they depend
+# on has changed since (tests/check/unchanged.sh, and test_in in tests/check/stages.sh).
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/tests" "$work/build/log" "$work/build/a/tests"
@@ -43,7 +43,7 @@ commit() {
 		commit -q --no-verify --allow-empty -m "$1"
 }
 
-echo 1..18
+echo 1..21
 ! as_before TESTS=all
 result "tests that never ran are to run" $?
 echo "skipped: no device here" > build/log/tests.note
@@ -54,7 +54,7 @@ result "nothing has changed: the result is that of the last run" $?
 result "with its numbers" $?
 grep -qx 'skipped: no device here' build/log/tests.note
 result "and its notes" $?
-grep -q "^these ran on .* at ..:.., and nothing has changed since" build/log/tests.note
+grep -q "^these tests ran on .* at ..:.. and nothing has changed since" build/log/tests.note
 result "and a line that says so" $?
 write build/a/tests/program.log
 write build/a/tests/program.trs
@@ -86,3 +86,23 @@ if [ -d .git ]; then
 else
 	echo "ok $((n += 1)) - $title # SKIP git is missing"
 fi
+
+# The same by test_in, with a make that only counts its calls and fails if it is told to.
+. tests/check/stages.sh
+make() {
+	echo run >> build/log/runs
+	return "$(cat build/log/status)"
+}
+count_tests() { echo "7 0 2" > "$log/$1.counts"; }
+# runs TITLE STAGE STATUS TIMES: of two calls so many run the tests, which end with the status
+runs() {
+	echo "$3" > build/log/status
+	: > build/log/runs
+	test_in a "$2" check > build/log/said 2>&1
+	test_in a "$2" check > build/log/said 2>&1
+	[ "$(wc -l < build/log/runs)" -eq "$4" ]
+	result "$1" $?
+}
+runs "a stage that fails runs again" tests 1 2
+runs "a stage that passes does not" tests 0 1
+runs "a stage that does not run all tests does" determinism 0 2
