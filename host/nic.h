@@ -64,7 +64,7 @@ struct nic {
 	unsigned int idle; /* the host's: polls and queries in a row without a change */
 	bool attention;    /* set by a front or the host in an upcall, to end a wait */
 	char label[NIC_ADAPTER_NAME]; /* its name in traces: that of the open, or a longer one */
-	/* During a conn_end upcall that says NIC_END_REJECTED: the private data of `refuse`. */
+	/* The private data of `refuse`, in a conn_end upcall of NIC_END_REJECTED; else NULL. */
 	const struct nic_conn_param *refusal;
 };
 

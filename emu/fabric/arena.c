@@ -12,7 +12,7 @@
 #define POOL_SMALLEST (16ul << 20)
 #define BACKED_AHEAD  4096u /* units */
 #define LARGE_PAGE    (2ul << 20)
-#define RINGS_MANY    2048u /* units: 128 KiB of rings, which few connections do not have */
+#define RINGS_MANY    2048u /* units: 128 KiB; the rings of a few connections are smaller */
 
 EMU_COLD bool emu_out_of_steps(struct emu_world *w)
 {
@@ -106,9 +106,9 @@ static bool is_backed(struct emu_world *w, uint32_t end)
 }
 
 /*
- * Take units that were never used. A fabric of many QPs has its further rings in large pages:
- * otherwise most messages would miss the TLB, which reaches 8 MiB in pages of 4 KiB. Tables are not
- * in large pages, because idle QPs would then take more memory.
+ * Take units that were never used. Once the pool holds the rings of many QPs, the rest of it is to
+ * be in large pages: with pages of 4 KiB the TLB reaches 8 MiB, and most messages would miss it.
+ * The tables stay in small pages, because idle QPs would take more memory in large ones.
  */
 static emu_ref take_new(struct emu_world *w, uint32_t units)
 {

@@ -16,8 +16,8 @@ struct emu_fabric *emu_arena_map(size_t *size);
 void emu_arena_unmap(struct emu_fabric *fab, size_t size);
 
 /*
- * Of memory of a private fabric that was not used yet, the kernel gives what lies behind the next
- * boundary of 2 MiB in large pages, if it has them.
+ * Ask the kernel for large pages, if it has them, from the next boundary of 2 MiB on. The memory is
+ * a private fabric's and has not been used yet.
  */
 void emu_want_large_pages(void *at, size_t bytes);
 

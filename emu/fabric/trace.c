@@ -54,7 +54,7 @@ static void note_full(struct emu_world *w)
 	finish_text(w, sizeof(text) - 1);
 }
 
-/* A long trace of a private world. */
+/* A long trace gets large pages: faults for each 4 KiB would take longer than the messages. */
 static void make_long(struct emu_world *w)
 {
 	w->trace_is_long = true;

@@ -2,10 +2,11 @@
 /*
  * Lockstep: how a thread sleeps until it is given the turn, and how it is woken.
  *
- * The kernel needs 5 to 30 microseconds to wake a thread on another core, longer than most turns
- * take. A thread therefore looks at its futex for as long before it sleeps, if the thread that has
- * the turn was last seen on another core: on the same one it could not run meanwhile. If it looked
- * for less, two threads that have slept once would always sleep, each while the other is woken.
+ * The kernel needs 5 to 30 microseconds to wake a thread on another core, and most turns are
+ * shorter. Before it sleeps, a thread therefore looks at its futex for somewhat longer than a wake
+ * takes, if the thread that has the turn was last seen on another core: on the same one it could
+ * not run meanwhile. With a shorter look two threads that have slept once would sleep at each
+ * switch, because each would give up looking while the other is still being woken.
  * If the turn did not come, the thread sleeps at once the next time, and after more failures more
  * often, so on a busy machine hardly any time is lost. A thread that does not sleep is not woken,
  * which saves the system call.

@@ -21,8 +21,9 @@
 struct pz;
 
 /*
- * Of many EPs few are in a cache. What a message needs of one, from obj.handle to send_range, is
- * therefore side by side: 64 bytes of an EP that receives, twice 24 of one that sends.
+ * With many EPs most are not in the cache when a message comes. The members that a message reads,
+ * from obj.handle to send_range, are therefore side by side: 64 bytes of an EP that receives, twice
+ * 24 bytes of one that sends.
  */
 struct ep {
 	struct obj obj;
@@ -108,7 +109,10 @@ bool ep_find_evd(const struct ia *ia, DAT_EVD_HANDLE handle, DAT_EVD_FLAGS strea
 void ep_nic_init(const struct ep *ep, const DAT_EP_ATTR *attr, struct nic_qp_init *init);
 /* Forget the peer and its private data. */
 void ep_forget_peer(struct ep *ep);
-/* A copy of an IPv4 or IPv6 address, of which DAT_SOCK_ADDR6 bytes can be read; NULL: no memory. */
+/*
+ * Copy an IPv4 or IPv6 address; sizeof(DAT_SOCK_ADDR6) bytes are read. The caller frees the copy.
+ * NULL: no memory.
+ */
 DAT_SOCK_ADDR6 *ep_copy_address(struct nic *nic, const void *address);
 /* Replace the peer; the EP owns `remote` from now on. */
 void ep_set_peer(struct ep *ep, DAT_SOCK_ADDR6 *remote, DAT_PORT_QUAL port);

@@ -293,7 +293,7 @@ END_TEST
 
 /* ---- the peer ---- */
 
-/* It may be taken for a DAT_SOCK_ADDR or, zero behind an IPv4 address, for a DAT_SOCK_ADDR6. */
+/* A program may read the whole of a DAT_SOCK_ADDR6; behind an IPv4 address it is zero. */
 static void expect_address(const DAT_IA_ADDRESS_PTR remote_ia_address_ptr,
 			   const DAT_SOCK_ADDR *wanted)
 {

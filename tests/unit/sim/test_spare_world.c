@@ -161,7 +161,10 @@ static void make_eps(int n)
 		plain_ep(&w.a);
 }
 
-/* An Endpoint has 6 KB of rings; 128 KiB are many, and with 1 MiB this world is not handed on. */
+/*
+ * An Endpoint here has 6 KB of rings, and large pages begin with 128 KiB. The rings of 200 are more
+ * than 1 MiB, so that the world is not handed on to the next test.
+ */
 START_TEST(the_rings_of_many_endpoints_are_in_large_pages)
 {
 	make_eps(10);

@@ -205,13 +205,10 @@ void trace_close(struct trace_reader *reader)
 
 struct span trace_value(const struct trace_line *line, const char *key)
 {
-	size_t length = strlen(key);
 	int i;
 
 	for (i = 0; i < line->pair_count; i++) {
-		struct span had = line->pairs[i].key;
-
-		if (had.length == length && !memcmp(had.s, key, length))
+		if (span_is(line->pairs[i].key, key))
 			return line->pairs[i].value;
 	}
 	return (struct span){ "", 0 };

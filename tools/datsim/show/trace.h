@@ -69,8 +69,8 @@ uint64_t trace_number(const struct trace_line *line, const char *key);
 uint32_t span_number(struct span span, size_t from);
 
 /*
- * In line, because the words that they look for are constants: the compiler knows their lengths and
- * compares them without a call. A line of a trace is compared with some twenty words.
+ * Both are in line because `s` is nearly always a constant: the compiler then knows its length and
+ * compares without a call. Each line of a trace is compared with some twenty words.
  */
 static inline bool span_is(struct span span, const char *s)
 {
