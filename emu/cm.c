@@ -4,7 +4,6 @@
  * both sides learn of each other.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "emu/fabric/arena.h"
@@ -344,13 +343,13 @@ static void establish_active(struct emu_world *w, struct emu_qp *qp, struct emu_
 static void end_active(struct emu_world *w, struct emu_qp *qp, const struct emu_conn *conn,
 		       enum nic_conn_end why)
 {
-	struct nic_qp *base = &w->qp[emu_qp_index(w, qp)].base;
+	struct nic *nic = w->qp[emu_qp_index(w, qp)].base.nic;
 	struct nic_conn_param refusal = param_of(conn);
 
-	assert(!base->nic->refusal); /* a refusal lives only during its upcall */
-	base->nic->refusal = why == NIC_END_REJECTED && conn->by_number ? &refusal : NULL;
+	assert(!nic->refusal); /* a refusal lives only during its upcall */
+	nic->refusal = why == NIC_END_REJECTED && conn->by_number ? &refusal : NULL;
 	emu_qp_end(w, qp, why, EMU_EV_NONE);
-	base->nic->refusal = NULL;
+	nic->refusal = NULL;
 }
 
 static void on_reply(struct emu_world *w, const struct emu_event *event)

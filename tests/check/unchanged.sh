@@ -32,8 +32,8 @@ fingerprint() {
 	} | sha256sum
 }
 
-# still_true STAGE FINGERPRINT: takes over the numbers of the last run. If they are not true any more
-# it forgets them and returns 1: should the run that follows fail, they must not come back.
+# still_true STAGE FINGERPRINT: takes over the numbers of the last run. If they are not true now, it
+# forgets them and returns 1: should the run that follows fail, they must not come back.
 still_true() {
 	# shellcheck disable=SC2154 # report.sh sets it
 	local kept=$log/kept/$1
