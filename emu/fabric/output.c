@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -66,17 +67,32 @@ int emu_output_allocate(int fd, uint64_t offset, uint64_t bytes)
 	return err;
 }
 
+#define FILL_PARTS 16
+
+/* As much of `bytes` as that many parts hold, each of them the same text. Returns their number. */
+static int fill_parts(struct iovec *parts, char *text, size_t length, uint64_t bytes)
+{
+	int n = 0;
+
+	while (n < FILL_PARTS && bytes > 0) {
+		parts[n] = (struct iovec){ text, bytes < length ? bytes : length };
+		bytes -= parts[n++].iov_len;
+	}
+	return n;
+}
+
 int emu_output_fill(int fd, uint64_t offset, uint64_t bytes)
 {
 	struct emu_signals held;
+	struct iovec parts[FILL_PARTS];
 	char newlines[4096];
 	ssize_t n = 0;
 
 	memset(newlines, '\n', sizeof(newlines));
 	emu_signals_hold(&held);
 	while (bytes > 0 && (n >= 0 || errno == EINTR)) {
-		n = pwrite(fd, newlines, bytes < sizeof(newlines) ? bytes : sizeof(newlines),
-			   (off_t)offset);
+		n = pwritev(fd, parts, fill_parts(parts, newlines, sizeof(newlines), bytes),
+			    (off_t)offset);
 		if (n > 0) {
 			offset += (uint64_t)n;
 			bytes -= (uint64_t)n;

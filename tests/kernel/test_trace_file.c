@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A trace that goes to a file, seen by who reads the file while it grows: a zero byte is behind the
- * last line only, never where room for more lines has just been made. The program's own pwrite and
- * posix_fallocate look at the end of the file after each call, where another process may look.
+ * last line only, never where room for more lines has just been made. The program's own pwritev
+ * and posix_fallocate look at the end of the file after each call, where another process may look.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "tests/support/conf.h"
@@ -30,14 +31,15 @@ static void look_at_end(int fd)
 	zero_at_end |= pread(fd, &last, 1, size - 1) != 1 || last == '\0';
 }
 
-ssize_t pwrite(int fd, const void *bytes, size_t length, off_t offset)
+ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset)
 {
-	static ssize_t (*next)(int, const void *, size_t, off_t);
+	static ssize_t (*next)(int, const struct iovec *, int, off_t);
 	ssize_t n;
 
 	if (!next)
-		next = (ssize_t(*)(int, const void *, size_t, off_t))dlsym(RTLD_NEXT, "pwrite");
-	n = next(fd, bytes, length, offset);
+		next = (ssize_t(*)(int, const struct iovec *, int, off_t))dlsym(RTLD_NEXT,
+										"pwritev");
+	n = next(fd, parts, count, offset);
 	look_at_end(fd);
 	return n;
 }
