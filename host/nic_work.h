@@ -90,7 +90,7 @@ enum nic_qp_noun {
 /*
  * Lines that a front writes into the trace for every message: it passes numbers, and a backend
  * makes the text when the trace is read. All other lines are passed as text (nic_ops.trace). name:
- * the number of the EP or QP in traces; a, b, c: see the line.
+ * the number of the EP, QP or SRQ in traces; a, b, c: see the line.
  */
 enum nic_trace_kind {
 	NIC_TRACE_EP_RECV,         /* post_recv bytes=a segments=b outstanding=c */
@@ -99,8 +99,17 @@ enum nic_trace_kind {
 	NIC_TRACE_QP_RECV,         /* ibv_post_recv bytes=a segments=b wr_id=c */
 	NIC_TRACE_QP_POLL_RECV,    /* ibv_poll_cq cq=cq<a> opcode=IBV_WC_RECV ... bytes=b wr_id=c */
 	NIC_TRACE_QP_POLL_SEND,    /* the same of a Send */
+	NIC_TRACE_SRQ_RECV,        /* post_recv bytes=a segments=1 available=b outstanding=c */
+	NIC_TRACE_IBV_SRQ_RECV,    /* ibv_post_srq_recv bytes=a segments=1 available=b wr_id=c */
+	NIC_TRACE_EP_REAP_SRQ,     /* as EP_REAP_RECV: a is NIC_TRACE_TWO(the EVD's number, that
+				      of the SRQ); and srq=<adapter>.srq<n> available=b
+				      outstanding=c */
 	NIC_TRACE_KINDS
 };
+
+/* Two numbers of 16 bits, in one value of a line. */
+#define NIC_TRACE_TWO(low, high) ((uint32_t)(low) | (uint32_t)(high) << 16)
+#define NIC_TRACE_TWO_MOST       UINT16_MAX
 
 #define NIC_GRH      40u       /* bytes before the payload in each Receive of a DATAGRAM QP */
 #define NIC_GID      16u       /* bytes of an address; those of the receiver end a GRH */

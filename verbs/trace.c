@@ -156,11 +156,17 @@ void vb_trace_recv(const struct vb_obj *obj, const struct ibv_recv_wr *wr, uint6
 
 void vb_trace_srq_recv(const struct vb_srq *srq, const struct ibv_recv_wr *wr, uint64_t bytes)
 {
+	struct nic *nic = srq->obj.host.nic;
+	uint32_t available = srq->nic->nic->ops->srq_count(srq->nic);
 	char id[32];
 
+	if (wr->num_sge == 1 && bytes <= UINT32_MAX && wr->wr_id <= UINT32_MAX) {
+		nic->ops->trace_event(nic, NIC_TRACE_IBV_SRQ_RECV, srq->obj.id, (uint32_t)bytes,
+				      available, (uint32_t)wr->wr_id);
+		return;
+	}
 	vb_obj_trace(&srq->obj, "ibv_post_srq_recv bytes=%" PRIu64 " segments=%d available=%u%s",
-		     bytes, wr->num_sge, srq->nic->nic->ops->srq_count(srq->nic),
-		     id_text(id, wr->wr_id));
+		     bytes, wr->num_sge, available, id_text(id, wr->wr_id));
 }
 
 static const char *opcode_word(enum ibv_wc_opcode opcode)

@@ -111,6 +111,9 @@ static const struct emu_record_head front_heads[NIC_TRACE_KINDS] = {
 	FRONT(NIC_TRACE_QP_RECV, NIC_NOUN_QP, 4),
 	FRONT(NIC_TRACE_QP_POLL_RECV, NIC_NOUN_QP, 4),
 	FRONT(NIC_TRACE_QP_POLL_SEND, NIC_NOUN_QP, 4),
+	FRONT(NIC_TRACE_SRQ_RECV, 0, 4),
+	FRONT(NIC_TRACE_IBV_SRQ_RECV, 0, 4),
+	FRONT(NIC_TRACE_EP_REAP_SRQ, NIC_NOUN_EP, 4),
 };
 
 /* All values are written; those that the record does not have are behind its end. */

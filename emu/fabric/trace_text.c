@@ -34,7 +34,8 @@ static const char *const opcodes[NIC_OP_COUNT] = {
 
 /*
  * The lines of each kind: `@` is the QP and `^` its peer, `&` and `*` are their adapters, `#2` is a
- * value in decimal, `~2` one of `words`, `%2` the name of a status; a newline ends a line.
+ * value in decimal, `<2` its lower half and `>2` its upper one, `~2` one of `words`, `%2` the name
+ * of a status; a newline ends a line.
  */
 static const struct kind {
 	const char *text;
@@ -82,6 +83,15 @@ static const struct kind {
 						   4, NULL, 0 },
 	[EMU_RECORD_FRONT + NIC_TRACE_QP_POLL_RECV] = { POLL("RECV"), 4, NULL, 0 },
 	[EMU_RECORD_FRONT + NIC_TRACE_QP_POLL_SEND] = { POLL("SEND"), 4, NULL, 0 },
+	[EMU_RECORD_FRONT + NIC_TRACE_SRQ_RECV] = { "&.srq#0 post_recv bytes=#1 segments=1 "
+						    "available=#2 outstanding=#3",
+						    4, NULL, 0 },
+	[EMU_RECORD_FRONT + NIC_TRACE_IBV_SRQ_RECV] = { "&.srq#0 ibv_post_srq_recv bytes=#1 "
+							"segments=1 available=#2 wr_id=#3",
+							4, NULL, 0 },
+	[EMU_RECORD_FRONT + NIC_TRACE_EP_REAP_SRQ] = { "@ reap op=RECV status=SUCCESS evd=&.evd<1 "
+						       "srq=&.srq>1 available=#2 outstanding=#3",
+						       4, NULL, 0 },
 };
 
 const char *emu_status_name(enum nic_wc_status status)
@@ -155,6 +165,8 @@ static char *put_field(char *to, const struct kind *kind, char what, uint32_t va
 {
 	if (what == '#')
 		return put_number(to, value);
+	if (what == '<' || what == '>')
+		return put_number(to, what == '<' ? (uint16_t)value : value >> 16);
 	if (what == '%')
 		return put_word(to, emu_status_name((enum nic_wc_status)value));
 	return put_word(to, value < kind->count ? kind->words[value] : "?");
@@ -163,7 +175,7 @@ static char *put_field(char *to, const struct kind *kind, char what, uint32_t va
 /* The characters of kind.text that stand for something else, or end it. */
 static const bool special[UINT8_MAX + 1] = {
 	['\0'] = true, ['\n'] = true, ['@'] = true, ['^'] = true, ['&'] = true,
-	['*'] = true,  ['#'] = true,  ['~'] = true, ['%'] = true
+	['*'] = true,  ['#'] = true,  ['~'] = true, ['%'] = true, ['<'] = true, ['>'] = true
 };
 
 size_t emu_record_text(struct emu_world *w, struct emu_trace_reader *reader,

@@ -19,7 +19,7 @@ static const struct nic_ops *srq_ops(const struct srq *srq)
 	return srq->nic->nic->ops;
 }
 
-static DAT_COUNT srq_available(const struct srq *srq)
+DAT_COUNT srq_available(const struct srq *srq)
 {
 	return (DAT_COUNT)srq_ops(srq)->srq_count(srq->nic);
 }
@@ -170,6 +170,19 @@ DAT_RETURN dat__srq_free(DAT_SRQ_HANDLE handle)
 
 /* ---- posting ---- */
 
+static void srq_trace_recv(const struct srq *srq, DAT_VLEN length, DAT_COUNT segments)
+{
+	struct nic *nic = obj_nic(&srq->obj);
+
+	if (segments == 1 && length <= UINT32_MAX)
+		nic->ops->trace_event(nic, NIC_TRACE_SRQ_RECV, srq->obj.id, (uint32_t)length,
+				      (uint32_t)srq_available(srq), (uint32_t)srq->outstanding);
+	else
+		obj_trace_line(&srq->obj,
+			       "post_recv bytes=%lu segments=%d available=%d outstanding=%d",
+			       length, segments, srq_available(srq), srq->outstanding);
+}
+
 static DAT_RETURN srq_post_locked(struct srq *srq, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,
 				  DAT_DTO_COOKIE cookie)
 {
@@ -193,8 +206,8 @@ static DAT_RETURN srq_post_locked(struct srq *srq, DAT_COUNT segments, const DAT
 		return nic_refusal(err, DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ));
 	srq->outstanding++;
 	backend_busy(srq->obj.nic);
-	obj_trace(srq, "post_recv bytes=%lu segments=%d available=%d outstanding=%d", length,
-		  segments, srq_available(srq), srq->outstanding);
+	if (__builtin_expect(obj_nic(&srq->obj)->tracing, 0))
+		srq_trace_recv(srq, length, segments);
 	return DAT_SUCCESS;
 }
 

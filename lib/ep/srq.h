@@ -36,6 +36,8 @@ void srq_destroy(struct srq *srq);
 bool srq_move_range(struct srq *srq, const DAT_LMR_TRIPLET *iov);
 /* Upcall: a message took a buffer and left fewer than the armed limit. */
 void srq_on_limit(void *srq_ctx);
+/* Receives that are posted and not taken by a message. */
+DAT_COUNT srq_available(const struct srq *srq);
 /* " srq=... available=... outstanding=..." for a trace line. */
 void srq_trace_counts(const struct srq *srq, char *text, size_t size);
 
