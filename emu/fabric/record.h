@@ -175,6 +175,8 @@ bool emu_reader_next(struct emu_world *w, struct emu_trace_reader *reader, char 
 /* The text of one record, which is no TEXT; to `out` as above. */
 size_t emu_record_text(struct emu_world *w, struct emu_trace_reader *reader,
 		       const struct emu_record *record, char *out);
+/* Write a number in decimal, without a NUL. Returns the end. */
+char *emu_put_number(char *to, uint64_t number);
 /* "libdat trace 1" and what follows it before the first event; to `out` as above. */
 size_t emu_trace_header(const struct emu_world *w, char *out);
 

@@ -183,7 +183,8 @@ void emu_trace_file_vline(struct emu_world *w, const char *format, va_list args)
 		note_full(fab);
 		return;
 	}
-	n = sprintf(line, "%lu ", fab->now);
+	n = (int)(emu_put_number(line, fab->now) - line);
+	line[n++] = ' ';
 	n += vsnprintf(line + n, EMU_TRACE_LINE - 64, format, args);
 	if (n > (int)EMU_TRACE_LINE - 64)
 		n = EMU_TRACE_LINE - 64;

@@ -5,6 +5,7 @@
  * In a shared fabric another process may have written anything there, and may go on doing so: each
  * record is copied before it is looked at, and one that is none ends the text.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +95,50 @@ static const struct kind {
 						       4, NULL, 0 },
 };
 
+/*
+ * The texts above, cut into pieces once, when the library is loaded: each has the characters in
+ * front of a special one, and that one. They are copied whole, without a look at each character.
+ */
+#define PIECE_BYTES 29u
+#define PIECES_MOST 256u
+
+static struct piece {
+	char text[PIECE_BYTES];
+	uint8_t length;
+	char what;     /* the special character; '\0' ends a kind, ' ' continues a long text */
+	uint8_t value; /* its digit */
+} pieces[PIECES_MOST];
+static const struct piece *pieces_of[EMU_RECORD_KINDS];
+
+static bool is_special(char c)
+{
+	return c == '\0' || strchr("\n@^&*#<>~%", c);
+}
+
+/* Returns the place for the pieces of the next text. */
+static struct piece *cut_up(const char *text, struct piece *piece)
+{
+	do {
+		assert(piece < pieces + PIECES_MOST);
+		while (!is_special(*text) && piece->length < PIECE_BYTES)
+			piece->text[piece->length++] = *text++;
+		piece->what = is_special(*text) ? *text++ : ' ';
+		if (piece->what && strchr("#<>~%", piece->what))
+			piece->value = (uint8_t)(*text++ - '0');
+	} while (piece++->what);
+	return piece;
+}
+
+static __attribute__((constructor)) void cut_up_all(void)
+{
+	struct piece *next = pieces;
+
+	for (size_t i = 0; i < EMU_RECORD_KINDS; i++) {
+		pieces_of[i] = next;
+		next = cut_up(kinds[i].text ? kinds[i].text : "", next);
+	}
+}
+
 const char *emu_status_name(enum nic_wc_status status)
 {
 	static const char *const names[NIC_WC_COUNT] = {
@@ -125,7 +170,7 @@ static char *put_word(char *to, const char *word)
 	return to + length;
 }
 
-static char *put_number(char *to, uint64_t number)
+char *emu_put_number(char *to, uint64_t number)
 {
 	char digits[20];
 	size_t n = sizeof(digits);
@@ -158,50 +203,45 @@ static char *put_qp(char *to, struct emu_world *w, const struct emu_trace_reader
 	to = put_adapter(to, w, reader, peer ? r->head.peer : r->head.adapter);
 	*to++ = '.';
 	to = put_word(to, emu_trace_noun(peer ? r->head.nouns >> 4 : r->head.nouns & 15));
-	return put_number(to, r->value[peer]);
+	return emu_put_number(to, r->value[peer]);
 }
 
 static char *put_field(char *to, const struct kind *kind, char what, uint32_t value)
 {
 	if (what == '#')
-		return put_number(to, value);
+		return emu_put_number(to, value);
 	if (what == '<' || what == '>')
-		return put_number(to, what == '<' ? (uint16_t)value : value >> 16);
+		return emu_put_number(to, what == '<' ? (uint16_t)value : value >> 16);
 	if (what == '%')
 		return put_word(to, emu_status_name((enum nic_wc_status)value));
 	return put_word(to, value < kind->count ? kind->words[value] : "?");
 }
 
-/* The characters of kind.text that stand for something else, or end it. */
-static const bool special[UINT8_MAX + 1] = {
-	['\0'] = true, ['\n'] = true, ['@'] = true, ['^'] = true, ['&'] = true,
-	['*'] = true,  ['#'] = true,  ['~'] = true, ['%'] = true, ['<'] = true, ['>'] = true
-};
-
 size_t emu_record_text(struct emu_world *w, struct emu_trace_reader *reader,
 		       const struct emu_record *r, char *out)
 {
 	const struct kind *kind = &kinds[r->head.kind];
-	char *to = put_number(out, r->head.now);
+	const struct piece *piece = pieces_of[r->head.kind];
+	char *to = emu_put_number(out, r->head.now);
 
 	*to++ = ' ';
-	for (const char *c = kind->text;; c++) {
-		while (!special[(uint8_t)*c])
-			*to++ = *c++;
-		if (*c == '\0')
+	for (;; piece++) {
+		memcpy(to, piece->text, PIECE_BYTES);
+		to += piece->length;
+		if (piece->what == '\0')
 			break;
-		if (*c == '@' || *c == '^') {
-			to = put_qp(to, w, reader, r, *c == '^');
-		} else if (*c == '&' || *c == '*') {
-			to = put_adapter(to, w, reader, *c == '*' ? r->head.peer : r->head.adapter);
-		} else if (*c == '\n') {
+		if (piece->what == '@' || piece->what == '^') {
+			to = put_qp(to, w, reader, r, piece->what == '^');
+		} else if (piece->what == '&' || piece->what == '*') {
+			to = put_adapter(to, w, reader,
+					 piece->what == '*' ? r->head.peer : r->head.adapter);
+		} else if (piece->what == '\n') {
 			*to++ = '\n';
-			to = put_number(to, r->head.now);
+			to = emu_put_number(to, r->head.now);
 			*to++ = ' ';
 			reader->lines++;
-		} else {
-			to = put_field(to, kind, *c, r->value[c[1] - '0']);
-			c++;
+		} else if (piece->what != ' ') {
+			to = put_field(to, kind, piece->what, r->value[piece->value]);
 		}
 	}
 	*to++ = '\n';
@@ -265,7 +305,7 @@ static size_t reader_line(struct emu_trace_reader *reader, uint64_t now, const c
 			  size_t most, char *out)
 {
 	size_t length = strnlen(text, most < EMU_TRACE_LINE - 32 ? most : EMU_TRACE_LINE - 32);
-	char *to = put_number(out, now);
+	char *to = emu_put_number(out, now);
 
 	*to++ = ' ';
 	memcpy(to, text, length);

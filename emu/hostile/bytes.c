@@ -180,6 +180,7 @@ static void compare_sums(struct emu_world *w, struct emu_posted *p, uint64_t at,
 void emu_bytes_compare(struct emu_world *w, struct emu_posted *p, uint64_t at, uint64_t length)
 {
 	uint8_t now[BLOCK];
+	bool same;
 
 	if (p->sums && !p->told)
 		compare_sums(w, p, at, length);
@@ -188,7 +189,8 @@ void emu_bytes_compare(struct emu_world *w, struct emu_posted *p, uint64_t at, u
 
 		if (!emu_bytes_read(p, at, now, n))
 			return; /* the memory is gone, which the request finds out itself */
-		for (uint64_t i = 0; i < n && !p->told; i++)
+		same = memcmp(now, p->bytes + at, n) == 0;
+		for (uint64_t i = 0; !same && i < n && !p->told; i++)
 			if (now[i] != p->bytes[at + i])
 				tell_change(w, p, at + i, p->bytes[at + i], now[i]);
 		at += n;
