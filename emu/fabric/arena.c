@@ -177,7 +177,7 @@ uint32_t emu_entry_take(struct emu_world *w, struct emu_table *table, void *entr
 		head = entry_head(entries, stride, index);
 		if (!emu_back(w, head, stride))
 			return 0;
-		/* A store first: a load would fault in a page of zeros, and the next store its copy. */
+		/* A load would fault in a page of zeros first, and the next store its copy. */
 		head->next_free = 0;
 		table->high = index;
 	} else {
