@@ -113,6 +113,7 @@ enum fork_lock {
 	FORK_LOCK_REGISTRY, /* lib/registry/registry.c */
 	FORK_LOCK_CELLS,    /* bias.c */
 	FORK_LOCK_HANDLES,  /* lib/handle.c */
+	FORK_LOCK_SLABS,    /* lib/slab.c */
 	FORK_LOCKS
 };
 /* In a constructor, before any thread: this unlocked mutex, which lives as long as the process. */

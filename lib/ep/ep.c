@@ -12,6 +12,7 @@
 #include "host/fault_door.h"
 #include "lib/memory/pz.h"
 #include "lib/path/quick_hw.h"
+#include "lib/slab.h"
 #include "srq.h"
 
 #define BAD_EP DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP)
@@ -210,11 +211,13 @@ void ep_set_attr(struct ep *ep, const DAT_EP_ATTR *attr)
 	ep->max_recv_dtos = attr->max_recv_dtos;
 }
 
+static struct slab ep_slab = SLAB_OF(struct ep, "ep");
+
 DAT_RETURN ep_make(struct ia *ia, const struct ep *wanted, struct ep **out)
 {
 	struct nic *nic = ia->adapter->base.nic;
 	struct nic_qp_init init;
-	struct ep *ep = nic_calloc(nic, 1, sizeof(*ep), "ep");
+	struct ep *ep = slab_alloc(&ep_slab, nic);
 	DAT_RETURN ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	int err;
 
@@ -250,7 +253,7 @@ DAT_RETURN ep_make(struct ia *ia, const struct ep *wanted, struct ep **out)
 fini_obj:
 	obj_fini(&ep->obj);
 free_ep:
-	free(ep);
+	slab_free(&ep_slab, ep);
 fail:
 	return ret;
 }
@@ -374,7 +377,7 @@ void ep_destroy(struct ep *ep)
 	if (ep->srq)
 		ep->srq->eps--;
 	obj_fini(&ep->obj);
-	free(ep);
+	slab_free(&ep_slab, ep);
 }
 
 DAT_RETURN dat__ep_free(DAT_EP_HANDLE handle)

@@ -4,17 +4,15 @@
  * The API calls are in evd_api.c, except dat_evd_dequeue, which is here because it is on the path
  * of every message.
  */
-#include <stdlib.h>
-
 #include "lib/api.h"
 #include "cno.h"
 #include "lib/connect/cr.h"
 #include "lib/ep/ep.h"
 #include "evd_event.h"
-#include "host/fault_door.h"
 #include "lib/ia.h"
 #include "lib/path/quick_hw.h"
 #include "lib/ep/srq.h"
+#include "lib/slab.h"
 
 static uint32_t evd_queued(const struct evd *evd)
 {
@@ -60,10 +58,12 @@ void evd_set_waiting(struct evd *evd, bool waiting)
 	evd_update_path(evd);
 }
 
+static struct slab evd_slab = SLAB_OF(struct evd, "evd");
+
 DAT_RETURN evd_make(struct ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, struct evd **out)
 {
 	struct nic *nic = ia->adapter->base.nic;
-	struct evd *evd = nic_calloc(nic, 1, sizeof(*evd), "evd");
+	struct evd *evd = slab_alloc(&evd_slab, nic);
 	DAT_RETURN ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	int err = 0;
 
@@ -100,7 +100,7 @@ destroy_cq:
 fini_queue:
 	evd_queue_fini(&evd->queue);
 free_evd:
-	free(evd);
+	slab_free(&evd_slab, evd);
 fail:
 	return ret;
 }
@@ -496,5 +496,5 @@ void evd_destroy(struct evd *evd)
 	obj_trace(evd, "free");
 	obj_fini(&evd->obj);
 	evd_queue_fini(&evd->queue);
-	free(evd);
+	slab_free(&evd_slab, evd);
 }
