@@ -26,8 +26,6 @@
 /* a test's */
 #elif defined(__SANITIZE_ADDRESS__)
 #define SLAB_FEW UINT32_MAX /* its checks are worth more than large pages */
-#elif defined(LIBDAT_SMALL_LIMITS)
-#define SLAB_FEW 2u
 #else
 #define SLAB_FEW 256u
 #endif
