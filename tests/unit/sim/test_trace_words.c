@@ -309,6 +309,34 @@ START_TEST(a_Send_takes_a_buffer_of_the_queue_that_it_names)
 }
 END_TEST
 
+/* Receives that a message has taken are outstanding and not available, until they are reaped. */
+START_TEST(Q1_lines_of_an_SRQ_have_both_of_its_counts)
+{
+	DAT_LMR_TRIPLET iov[2];
+
+	traced();
+	srq_pair(8);
+	post_srqs(&w.b, 0, 3);
+	expect_line(" emu1.srq1 post_recv bytes=1024 segments=1 available=3 outstanding=3\n");
+	post_send(&w.a, w.a.ep, 0, SHORT);
+	post_send(&w.a, w.a.ep, 1, SHORT);
+	run_quiet();
+	post_srq(&w.b, 3);
+	expect_line(" emu1.srq1 post_recv bytes=1024 segments=1 available=2 outstanding=4\n");
+	iov[0] = segment(&w.b, 4, 100);
+	iov[1] = segment(&w.b, 5, 30);
+	must(dat_srq_post_recv(w.b.srq, 2, iov, cookie(4)));
+	expect_line(" emu1.srq1 post_recv bytes=130 segments=2 available=3 outstanding=5\n");
+	must(dat_srq_post_recv(w.b.srq, 0, NULL, cookie(5)));
+	expect_line(" emu1.srq1 post_recv bytes=0 segments=0 available=4 outstanding=6\n");
+	expect_dto(w.b.recv, w.b.ep, 0, DAT_DTO_SUCCESS);
+	expect_line(" emu1.ep1 reap op=RECV status=SUCCESS evd=emu1.evd2 srq=emu1.srq1 "
+		    "available=4 outstanding=5\n");
+	expect_dto(w.b.recv, w.b.ep, 1, DAT_DTO_SUCCESS);
+	expect_line(" evd=emu1.evd2 srq=emu1.srq1 available=4 outstanding=4\n");
+}
+END_TEST
+
 START_TEST(a_Send_takes_a_buffer_of_its_Endpoint)
 {
 	traced();
@@ -424,6 +452,7 @@ static void fill(Suite *suite)
 	unit_test_bare(suite, the_next_fabric_records_questions_again);
 	unit_test(suite, a_wait_for_a_CNO_names_the_EVD_that_it_returns);
 	unit_test(suite, a_Send_takes_a_buffer_of_the_queue_that_it_names);
+	unit_test(suite, Q1_lines_of_an_SRQ_have_both_of_its_counts);
 	unit_test(suite, a_Send_takes_a_buffer_of_its_Endpoint);
 	unit_test(suite, the_answer_to_a_request_says_what_it_is);
 	unit_test(suite, an_answer_is_for_the_Endpoint_that_asked);
