@@ -386,10 +386,28 @@ void emu_tx_ack(struct emu_world *w, uint32_t qp_index, uint32_t epoch, uint32_t
 	emu_tx_go_on(w, qp);
 }
 
+static bool is_outstanding(const struct emu_qp *qp, uint32_t index)
+{
+	return index - qp->sq.get < emu_wq_count(&qp->sq);
+}
+
+/*
+ * A sequence NAK is late if the packet that it names has arrived meanwhile. The receiver has dropped
+ * the packet that it answered by the NAK. A sender retransmits that one after a timeout, but over a
+ * stream nobody does: there the oldest request that is left fails, as if the NAK had been in time.
+ */
+static bool is_fatal_though_late(struct emu_world *w, const struct emu_qp *qp,
+				 enum emu_event_kind kind)
+{
+	return kind == EMU_EV_NAK_SEQUENCE && emu_profile(w)->stream &&
+	       is_outstanding(qp, qp->sq.get);
+}
+
 void emu_tx_answer(struct emu_world *w, const struct emu_event *event)
 {
 	struct emu_qp *qp = emu_qp_at(w, event->qp);
 	enum emu_event_kind kind = emu_event_kind(event);
+	uint32_t index = event->index, packet = event->packet;
 	struct emu_failure nak = { .index = event->index,
 				   .came = event->index - (event->packet >> 8),
 				   .status = event->packet & 0xff,
@@ -402,14 +420,18 @@ void emu_tx_answer(struct emu_world *w, const struct emu_event *event)
 		emu_tx_end_wait(w, qp);
 		return;
 	}
-	if (event->index - qp->sq.get >= emu_wq_count(&qp->sq))
-		return;
+	if (!is_outstanding(qp, index)) {
+		if (!is_fatal_though_late(w, qp, kind))
+			return;
+		index = qp->sq.get;
+		packet = 0;
+	}
 	if (w->fab->trace_on)
-		trace_answer(w, qp, event->index, event->packet, kind);
+		trace_answer(w, qp, index, packet, kind);
 	if (kind == EMU_EV_RNR)
-		on_rnr(w, qp, event->index);
+		on_rnr(w, qp, index);
 	else if (kind == EMU_EV_NAK_SEQUENCE)
-		emu_retry_sequence(w, qp, event->index, event->packet);
+		emu_retry_sequence(w, qp, index, packet);
 	else
 		on_fail(w, qp, &nak);
 }
