@@ -20,14 +20,23 @@ static void __attribute__((constructor)) slabs_begin(void)
 	backend_fork_lock(FORK_LOCK_SLABS, &slabs_lock);
 }
 
-/* A large page more than the range is reserved, so that the range can begin at one. */
+/*
+ * A large page more than the range is reserved, so that the range can begin at one. A program that
+ * called mlockall does not want the range in memory.
+ */
 static bool range_reserve(struct slab *slab)
 {
-	uint8_t *base = mmap(NULL, SLAB_RANGE_BYTES + LARGE_PAGE, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	size_t bytes = SLAB_RANGE_BYTES + LARGE_PAGE;
+	uint8_t *base =
+		mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (base == MAP_FAILED)
 		return false;
+	munlock(base, bytes);
+	if (mprotect(base, bytes, PROT_READ | PROT_WRITE)) {
+		munmap(base, bytes);
+		return false;
+	}
 	slab->base = base + (-(uintptr_t)base & (LARGE_PAGE - 1));
 	slab->fresh = slab->base;
 	madvise(slab->base, SLAB_RANGE_BYTES, MADV_HUGEPAGE);
@@ -48,18 +57,21 @@ static void *range_take(struct slab *slab)
 		return NULL;
 	if (object) {
 		memcpy(&slab->free, object, sizeof(slab->free));
-		memset(object, 0, slab->stride);
 	} else if (slab->base + SLAB_RANGE_BYTES - slab->fresh >= slab->stride) {
 		object = slab->fresh;
 		slab->fresh += slab->stride;
 	} else {
 		return NULL;
 	}
+	memset(object, 0, slab->stride);
 	slab->together++;
 	return object;
 }
 
-/* Once none is left, the memory of all goes back; not if the program has locked it (mlock). */
+/*
+ * Once none is left, the memory goes back. The first large page stays: it would come and go with
+ * each object of a program that has one more than a few, and then none more.
+ */
 static void range_put_back(struct slab *slab, void *object)
 {
 	size_t used = (size_t)(slab->fresh - slab->base);
@@ -68,10 +80,10 @@ static void range_put_back(struct slab *slab, void *object)
 	slab->free = object;
 	if (--slab->together > 0)
 		return;
-	if (madvise(slab->base, (used + LARGE_PAGE - 1) & -LARGE_PAGE, MADV_DONTNEED) == 0) {
-		slab->fresh = slab->base;
-		slab->free = NULL;
-	}
+	if (used > LARGE_PAGE)
+		madvise(slab->base + LARGE_PAGE, (used - 1) & -LARGE_PAGE, MADV_DONTNEED);
+	slab->fresh = slab->base;
+	slab->free = NULL;
 }
 
 void *slab_alloc(struct slab *slab, struct nic *nic)

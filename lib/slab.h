@@ -5,14 +5,14 @@
  * The first SLAB_FEW objects are malloc's, each by itself: valgrind watches them, and a program
  * that needs no more pays for no more. Those beyond lie side by side, each from the beginning of a
  * cache line on, in addresses that are reserved when the first one is needed, in large pages where
- * the kernel has them. A round over thousands of objects then needs hundreds fewer translations of
- * addresses, which it otherwise waits for: a message between 1,024 adapters takes a quarter less
- * time. When the last of them is freed, all their memory goes back to the kernel.
+ * the kernel has them. A round over thousands of objects then misses fewer entries of the TLB: a
+ * message between 1,024 adapters takes a third less time. When the last of them is freed, all their
+ * memory but the first 2 MiB goes back to the kernel.
  *
  * An object stays where it is until it is freed. All of its bytes are zero at first.
  *
- * Lock: a lock of this module, for slab_alloc and slab_free alone. A forked child has the objects
- * that its parent had, and goes on from there with copies of its own.
+ * Lock: a lock of this module, for slab_alloc and slab_free alone. A forked child has copies of its
+ * parent's objects, which it never frees, since it has no handles of them.
  */
 #ifndef LIB_SLAB_H
 #define LIB_SLAB_H
@@ -22,10 +22,19 @@
 
 #include "host/nic.h"
 
+/* With AddressSanitizer all objects are malloc's: its checks are worth more than large pages. */
+#if defined(__SANITIZE_ADDRESS__)
+#define SLAB_APART
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SLAB_APART
+#endif
+#endif
+
 #if defined(SLAB_FEW)
 /* a test's */
-#elif defined(__SANITIZE_ADDRESS__)
-#define SLAB_FEW UINT32_MAX /* its checks are worth more than large pages */
+#elif defined(SLAB_APART)
+#define SLAB_FEW UINT32_MAX
 #else
 #define SLAB_FEW 256u
 #endif

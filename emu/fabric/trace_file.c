@@ -44,8 +44,9 @@ static int resize_file(struct emu_world *w, uint64_t room)
 }
 
 /*
- * The text is `length` longer. A NUL is behind it: without one, and with newlines of the rest of
- * the file behind it, a line was being written when the program was killed.
+ * The text is `length` longer, with a NUL behind it, and perhaps more of the last piece that was
+ * copied. Without a NUL, and with newlines of the rest of the file behind it, a line was being
+ * written when the program was killed.
  */
 static void file_add(struct emu_fabric *fab, size_t length)
 {

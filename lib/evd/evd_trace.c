@@ -19,8 +19,8 @@ static COLD void evd_trace_reap_text(const struct evd *evd, const struct ep *ep,
 }
 
 /*
- * A reap that is no plain success; of a Receive on an SRQ, with the counts that watermarks are
- * about. It stays out of line, so that the plain one saves no registers.
+ * Any other reap. That of a Receive on an SRQ, which a Receive has here if it succeeded, has both
+ * counts of the SRQ. Out of line, so that the ordinary one saves no registers.
  */
 static __attribute__((noinline)) void evd_trace_reap_other(const struct evd *evd,
 							   const struct ep *ep,

@@ -49,11 +49,13 @@ died() {
 	} > died.trace
 }
 
-echo 1..10
+echo 1..11
 holds "cut within an event" cut_within 3 0
 holds "cut within the end mark" cut_within 4 1
 died '110 emu0.ep1 set_waterm'
 holds "a program died while it wrote" shown died.trace 0 " within a line"
+died '110 emu0.ep1 set_waterm\0\0\0'
+holds "a program died while it wrote a piece of a line" shown died.trace 0 " within a line"
 died '110 emu0.ep1 set_watermark soft=12 hard=34\n\0'
 holds "a program died when a line was written" shown died.trace 1 "; its program"
 head -c 20 whole.trace > header.trace

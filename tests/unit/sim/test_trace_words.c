@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "lib/front.h"
+#include "lib/object.h"
 #include "tests/support/conf.h"
 #include "tests/support/support.h"
 
@@ -337,6 +339,25 @@ START_TEST(Q1_lines_of_an_SRQ_have_both_of_its_counts)
 }
 END_TEST
 
+/* Two numbers share a value of the record only if 16 bits hold each. */
+START_TEST(Q1_a_line_of_an_SRQ_has_large_numbers_too)
+{
+	struct dat_adapter *adapter = ((struct handle_slot *)w.b.ia)->object->ia->adapter;
+
+	traced();
+	adapter->last_id[DAT_HANDLE_TYPE_SRQ] = 65534 + (uint32_t)_i;
+	srq_pair(8);
+	post_srqs(&w.b, 0, 2);
+	expect_line(_i == 0 ? " emu1.srq65535 post_recv bytes=1024 segments=1 available=2 "
+			    : " emu1.srq65536 post_recv bytes=1024 segments=1 available=2 ");
+	post_send(&w.a, w.a.ep, 0, SHORT);
+	run_quiet();
+	expect_dto(w.b.recv, w.b.ep, 0, DAT_DTO_SUCCESS);
+	expect_line(_i == 0 ? " evd=emu1.evd2 srq=emu1.srq65535 available=1 outstanding=1\n"
+			    : " evd=emu1.evd2 srq=emu1.srq65536 available=1 outstanding=1\n");
+}
+END_TEST
+
 START_TEST(a_Send_takes_a_buffer_of_its_Endpoint)
 {
 	traced();
@@ -453,6 +474,7 @@ static void fill(Suite *suite)
 	unit_test(suite, a_wait_for_a_CNO_names_the_EVD_that_it_returns);
 	unit_test(suite, a_Send_takes_a_buffer_of_the_queue_that_it_names);
 	unit_test(suite, Q1_lines_of_an_SRQ_have_both_of_its_counts);
+	unit_test_loop(suite, Q1_a_line_of_an_SRQ_has_large_numbers_too, 2);
 	unit_test(suite, a_Send_takes_a_buffer_of_its_Endpoint);
 	unit_test(suite, the_answer_to_a_request_says_what_it_is);
 	unit_test(suite, an_answer_is_for_the_Endpoint_that_asked);
