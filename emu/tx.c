@@ -392,9 +392,10 @@ static bool is_outstanding(const struct emu_qp *qp, uint32_t index)
 }
 
 /*
- * A sequence NAK is late if the packet that it names has arrived meanwhile. The receiver has dropped
- * the packet that it answered by the NAK. A sender retransmits that one after a timeout, but over a
- * stream nobody does: there the oldest request that is left fails, as if the NAK had been in time.
+ * A sequence NAK is late if the packet that it names has arrived meanwhile. The receiver has
+ * dropped the packet that it answered by the NAK. A sender retransmits that one after a timeout. A
+ * stream retransmits only what was lost, so there the oldest request that is left fails, as if the
+ * NAK had been in time.
  */
 static bool is_fatal_though_late(struct emu_world *w, const struct emu_qp *qp,
 				 enum emu_event_kind kind)

@@ -197,7 +197,7 @@ START_TEST(objects_are_apart_where_no_addresses_are_left)
 }
 END_TEST
 
-/* Each makes and frees its own, and nobody else writes to them. */
+/* Each makes and frees its own, and no other thread writes to them. */
 static void *make_and_free(void *arg)
 {
 	struct thing *own[16];
