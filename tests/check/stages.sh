@@ -300,6 +300,18 @@ stage_packages() {
 	script "$1" "tests/install/packages.sh tests/install/rpm.sh tests/install/images.sh"
 }
 
+# page_of FILE NAME: to doc/results/NAME, with the commit under its title
+page_of() {
+	local commit
+	commit=$(git describe --always --dirty --exclude '*' 2> /dev/null)
+	mkdir -p doc/results
+	{
+		head -n 1 "$1"
+		printf '\nCommit %s.\n' "$commit"
+		tail -n +2 "$1"
+	} > "doc/results/$2"
+}
+
 stage_campaign() {
 	local status page=build/check/tests/campaign.md stops=build/check/tests/stops.md
 	local LIMIT=14400
@@ -307,7 +319,7 @@ stage_campaign() {
 	SHARE=100 script "$1-sweep" tests/datsim/sweep.sh || return
 	STOPS=all PAGE=$PWD/$stops script "$1-stops" tests/processes/stop.sh
 	status=$?
-	[ ! -f $stops ] || { mkdir -p doc/results && cp $stops doc/results/stops.md; }
+	[ ! -f $stops ] || page_of $stops stops.md
 	[ $status = 0 ] || return $status
 	RUNS=100 script "$1-whole" tests/processes/whole/whole.sh || return
 	RUNS=100 LOAD=8 script "$1-whole-load" tests/processes/whole/whole.sh || return
@@ -316,8 +328,7 @@ stage_campaign() {
 	script "$1" tests/campaign.sh
 	status=$?
 	if [ -f $page ]; then
-		mkdir -p doc/results
-		cp $page doc/results/campaign.md
+		page_of $page campaign.md
 		echo "written to doc/results/campaign.md" > "$log/$1.note"
 	fi
 	return $status
