@@ -43,9 +43,9 @@ static void make_psn_usual(char *line)
 /* Ends the fabric; then the trace of what the queue pairs did is this. */
 static void expect_trace(const char *expected)
 {
-	static const char *const words[] = { " rule is=",      ".qp1 post_",   ".qp1 packet ",
-					     ".qp1 complete ", ".qp1 ignore ", ".qp1 retry ",
-					     " drop rule=" };
+	static const char *const words[] = { " rule is=",      ".qp1 post_",     ".qp1 packet ",
+					     ".qp1 complete ", ".qp1 ignore ",   ".qp1 retry ",
+					     " drop rule=",    ".srq1 ibv_post_" };
 	char line[1024], done[4096] = "";
 	FILE *trace;
 
@@ -192,8 +192,41 @@ START_TEST(requests_that_are_not_answered)
 }
 END_TEST
 
+static int post_to_srq(uint64_t wr_id, int segments)
+{
+	struct ibv_sge sge[] = { { (uintptr_t)b.buffer, 64, b.mr->lkey },
+				 { (uintptr_t)b.buffer + 64, 36, b.mr->lkey } };
+	struct ibv_recv_wr wr = { .wr_id = wr_id, .sg_list = sge, .num_sge = segments }, *bad;
+
+	return ibv_post_srq_recv(b.srq, &wr, &bad);
+}
+
+/* A number that needs more than 32 bits is probably an address, and is left out. */
+START_TEST(Receives_that_an_SRQ_gets)
+{
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 8, .max_sge = 2 } };
+
+	begin_traced(IBV_QPT_RC, no_fault);
+	b.srq = ibv_create_srq(b.pd, &attr);
+	ck_assert_ptr_nonnull(b.srq);
+	ck_assert_int_eq(post_to_srq(7, 1), 0);
+	ck_assert_int_eq(post_to_srq(9, 2), 0);
+	ck_assert_int_eq(post_to_srq(UINT32_MAX, 1), 0);
+	ck_assert_int_eq(post_to_srq(1ull << 32, 1), 0);
+	ck_assert_int_eq(post_to_srq(11, 0), 0);
+	expect_trace("0 - rule is=1 packets=SEND nth=1000000 verdict=drop\n"
+		     "0 emu1.srq1 ibv_post_srq_recv bytes=64 segments=1 available=1 wr_id=7\n"
+		     "0 emu1.srq1 ibv_post_srq_recv bytes=100 segments=2 available=2 wr_id=9\n"
+		     "0 emu1.srq1 ibv_post_srq_recv bytes=64 segments=1 available=3 "
+		     "wr_id=4294967295\n"
+		     "0 emu1.srq1 ibv_post_srq_recv bytes=64 segments=1 available=4\n"
+		     "0 emu1.srq1 ibv_post_srq_recv bytes=0 segments=0 available=5 wr_id=11\n");
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
+	unit_add(suite, Receives_that_an_SRQ_gets, 1, NULL);
 	unit_add(suite, requests_that_are_answered, 1, NULL);
 	unit_add(suite, an_atomic_that_is_lost_and_sent_again, 1, NULL);
 	unit_add(suite, requests_that_are_not_answered, 1, NULL);
