@@ -324,6 +324,17 @@ static int message_in(struct prog *p, int e, int d, int length)
 	return (int)header[1];
 }
 
+/* The call that returned the completion may have seen the connection end, too. */
+static bool is_up_now(struct prog *p, int e)
+{
+	DAT_EP_STATE state;
+
+	if (!is_up(p, e))
+		return false;
+	ok(p, "dat_ep_get_status", dat_ep_get_status(p->ep[e].handle, &state, NULL, NULL));
+	return state == DAT_EP_STATE_CONNECTED || state == DAT_EP_STATE_DISCONNECT_PENDING;
+}
+
 static void message_came(struct prog *p, int e, int d, int length)
 {
 	struct conn *c = conn_of(p, e);
@@ -345,7 +356,7 @@ static void message_came(struct prog *p, int e, int d, int length)
 		fails(p, "message %d came with %d bytes", n, length);
 	check_data(p, d, c->id, end, n, length);
 	/* On iwarp the connection may end before the Writes in front of this message arrive. */
-	if (c->ep[end] != NONE && (p->config.profile == DAT_SIM_PROFILE_IB || is_up(p, e)))
+	if (c->ep[end] != NONE && (p->config.profile == DAT_SIM_PROFILE_IB || is_up_now(p, e)))
 		writes_came(p, c->ep[end], n);
 	way->got = n;
 	p->count[N_RECEIVED]++;
