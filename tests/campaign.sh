@@ -5,7 +5,7 @@
 # SEEDS, STEPS, SCHEDULES, KILLS and CROWDS in the environment make it longer or shorter. What it
 # did goes to BUILD-DIR/tests/campaign.md, a page that says the same wherever and whenever it is
 # made; ./check puts it in doc/results/, with the commit.
-build=${1:-${top_builddir:-.}}
+build=$(cd "${1:-${top_builddir:-.}}" && pwd) || exit 99
 seeds=${SEEDS:-1000}
 steps=${STEPS:-3000}
 page=$build/tests/campaign.md
