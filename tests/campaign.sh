@@ -159,7 +159,7 @@ AGAIN=20 RUNS=$schedules top_builddir=$(cd "$build" && pwd) \
 	sh "$(dirname "$0")/datsim/explore-pairs.sh" > "$work/pairs" 2>&1
 ! grep -A30 '^not ok\|^Bail' "$work/pairs" >&2
 status=$?
-title="tests/planted/pairs: $schedules schedules of each without a bug, 20 replays of each with one"
+title="tests/planted/pairs: $schedules schedules of each mended one, 20 replays of each other"
 result $status "$title"
 [ $status = 0 ] && echo "- $title: as expected" >> "$page"
 
