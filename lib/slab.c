@@ -69,8 +69,9 @@ static void *range_take(struct slab *slab)
 }
 
 /*
- * Once none is left, the memory goes back. The first large page stays: it would come and go with
- * each object of a program that has one more than a few, and then none more.
+ * When the last object of the range is freed, its memory goes back to the kernel, except the first
+ * large page: a program that makes and frees one object beyond the first SLAB_FEW would otherwise
+ * pay for clearing that page each time.
  */
 static void range_put_back(struct slab *slab, void *object)
 {

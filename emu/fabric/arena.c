@@ -177,7 +177,7 @@ uint32_t emu_entry_take(struct emu_world *w, struct emu_table *table, void *entr
 		head = entry_head(entries, stride, index);
 		if (!emu_back(w, head, stride))
 			return 0;
-		/* Stored before `live` is loaded: a page that is read first faults twice. */
+		/* Store before `live` is loaded: a new page that is read first faults twice. */
 		head->next_free = 0;
 		table->high = index;
 	} else {

@@ -69,7 +69,7 @@ int emu_output_allocate(int fd, uint64_t offset, uint64_t bytes)
 
 #define FILL_PARTS 16
 
-/* As much of `bytes` as that many parts hold, each of them the same text. Returns their number. */
+/* Fill in parts, each of them the same text, for at most `bytes`. Returns their number. */
 static int fill_parts(struct iovec *parts, char *text, size_t length, uint64_t bytes)
 {
 	int n = 0;

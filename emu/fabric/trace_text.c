@@ -96,8 +96,9 @@ static const struct kind {
 };
 
 /*
- * The texts above, cut into pieces once, when the library is loaded: each has the characters in
- * front of a special one, and that one. They are copied whole, without a look at each character.
+ * The pieces of the texts above, made once, when the library is loaded. A piece is a run of plain
+ * characters and the special character behind it. The run is copied whole, which is faster than a
+ * look at each character.
  */
 #define PIECE_BYTES 29u
 #define PIECES_MOST 256u

@@ -19,8 +19,9 @@ static COLD void evd_trace_reap_text(const struct evd *evd, const struct ep *ep,
 }
 
 /*
- * Any other reap. That of a Receive on an SRQ, which a Receive has here if it succeeded, has both
- * counts of the SRQ. Out of line, so that the ordinary one saves no registers.
+ * Any reap but the ordinary ones. A Receive that succeeded comes here only if its Endpoint has an
+ * SRQ, and its line has both counts of the SRQ. The function is out of line, so that the ordinary
+ * reap saves no registers.
  */
 static __attribute__((noinline)) void evd_trace_reap_other(const struct evd *evd,
 							   const struct ep *ep,
