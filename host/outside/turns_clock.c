@@ -256,9 +256,10 @@ static void __attribute__((constructor)) look_for_interceptor(void)
 }
 
 /*
- * Who calls ours all the same is the program, through the interceptor, or the runtime for itself.
- * The runtime does so with its allocator's lock, which is a futex of its own. If the turn passed
- * then, the next thread would keep it and wait for that lock. So the runtime gets the real clock.
+ * With an interceptor, calls of the program come from its code, and all others are the runtime's
+ * own. The runtime asks for the time with its allocator's lock, which is a futex of its own. If the
+ * turn passed then, the next thread would keep it and wait for that lock. So the runtime gets the
+ * real clock.
  */
 static bool is_runtime(const void *caller)
 {
