@@ -3,6 +3,7 @@
  * hostile ROUNDS [SEED] - two processes exchange messages while a third writes garbage into their
  * fabric's arena. They may get errors; they must not crash and must not hang.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -302,16 +303,22 @@ static bool try_one(uint64_t seed)
 	uint8_t *arena;
 	size_t size;
 	pid_t server, client;
+	DAT_RETURN ret;
 	bool good;
 
 	state = (seed + 1) * 0x9e3779b97f4a7c15u;
 	snprintf(name, sizeof(name), "hostile-%d", getpid());
 	setenv("DATSIM_FABRIC", name, 1);
-	if (dat_sim_fabric_create(name, NULL) != DAT_SUCCESS)
+	ret = dat_sim_fabric_create(name, NULL);
+	if (ret != DAT_SUCCESS) {
+		printf("# seed %lu: no fabric %s: %#x\n", seed, name, (unsigned int)ret);
 		return false;
+	}
 	arena = map_arena(name, &size);
-	if (!arena)
+	if (!arena) {
+		printf("# seed %lu: the arena of %s: %s\n", seed, name, strerror(errno));
 		return false;
+	}
 	writes = 1 + (int)chance(WRITES_MOST);
 	/* Some processes join an arena that is garbage already. */
 	early = chance(4) ? 0 : writes;
