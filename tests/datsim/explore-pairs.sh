@@ -210,9 +210,11 @@ without() {
 	"$datsim" run --quiet --lockstep --script one.dsim -- --node server "$planted/deadline" \
 		serve + --node client "$planted/deadline" 0
 }
-options='--runs 60 --seed 32 --faults drop,corrupt'
+# Few schedules find it. Which do depends on the program's calls, also those of a profile's runtime.
+seed=${DEADLINE_SEED:-32}
+options="--runs 100 --seed $seed --faults drop,corrupt"
 code=1
-says='server \+ client: schedule [0-9]+ of seed 32: client exits with 1'
+says="server \\+ client: schedule [0-9]+ of seed $seed: client exits with 1"
 pair deadline
 holds "a lost packet and a pause at a call are all it takes" together
 holds "neither is enough alone" eval 'without fault && without turn'
@@ -381,7 +383,7 @@ found.dsim -- --node a [^ ]*behaves fail \+ --node b [^ ]*behaves well\$"
 	ends 134 'schedule [0-9]+ of seed 1: a is ended by signal 6' crash
 	ends 134 'schedule [0-9]+ of seed 1: a is ended by signal 6' assert
 	holds "what its assertion says is quoted" eval "section 'it said' |
-		grep -q 'misbehave: Assertion .*the latency is that of a schedule.* failed'"
+		grep -q 'misbehave.*: Assertion .*the latency is that of a schedule.* failed'"
 	ends 3 'leaves 1 object \(a-emu0.ia1\)' leave
 	ends 4 'is stuck \(nothing can wake a\)' wait
 	ends 4 'hangs' sleep --hang 0.1
