@@ -201,7 +201,7 @@ void emu_sent_event(struct emu_world *w, const struct emu_event *event)
 	struct emu_qp *qp = emu_qp_at(w, event->qp);
 	struct emu_swqe *wqe;
 
-	if (emu_qp_stale(qp, event) || event->index - qp->sq.get >= emu_wq_count(&qp->sq))
+	if (emu_qp_stale(qp, event) || !emu_wq_has(&qp->sq, event->index))
 		return;
 	wqe = emu_wqe(w, &qp->sq, event->index);
 	if (!is_readable(w, qp, wqe, emu_rdma_segments(w, qp, wqe, event->index)) ||
@@ -376,7 +376,7 @@ void emu_tx_ack(struct emu_world *w, uint32_t qp_index, uint32_t epoch, uint32_t
 {
 	struct emu_qp *qp = emu_qp_at(w, qp_index);
 
-	if (qp->epoch != epoch || index - qp->sq.get >= emu_wq_count(&qp->sq))
+	if (qp->epoch != epoch || !emu_wq_has(&qp->sq, index))
 		return;
 	if (w->fab->trace_on)
 		trace_ack(w, qp, index);
@@ -384,11 +384,6 @@ void emu_tx_ack(struct emu_world *w, uint32_t qp_index, uint32_t epoch, uint32_t
 	if (qp->rnr_tries) /* on a line that the peer reads */
 		qp->rnr_tries = 0;
 	emu_tx_go_on(w, qp);
-}
-
-static bool is_outstanding(const struct emu_qp *qp, uint32_t index)
-{
-	return index - qp->sq.get < emu_wq_count(&qp->sq);
 }
 
 /*
@@ -400,8 +395,7 @@ static bool is_outstanding(const struct emu_qp *qp, uint32_t index)
 static bool is_fatal_though_late(struct emu_world *w, const struct emu_qp *qp,
 				 enum emu_event_kind kind)
 {
-	return kind == EMU_EV_NAK_SEQUENCE && emu_profile(w)->stream &&
-	       is_outstanding(qp, qp->sq.get);
+	return kind == EMU_EV_NAK_SEQUENCE && emu_profile(w)->stream && emu_wq_count(&qp->sq) > 0;
 }
 
 void emu_tx_answer(struct emu_world *w, const struct emu_event *event)
@@ -421,7 +415,7 @@ void emu_tx_answer(struct emu_world *w, const struct emu_event *event)
 		emu_tx_end_wait(w, qp);
 		return;
 	}
-	if (!is_outstanding(qp, index)) {
+	if (!emu_wq_has(&qp->sq, index)) {
 		if (!is_fatal_though_late(w, qp, kind))
 			return;
 		index = qp->sq.get;

@@ -269,4 +269,10 @@ static inline uint32_t emu_wq_count(const struct emu_wq *wq)
 	return wq->put - wq->get;
 }
 
+/* Is the work request of this index posted, and not yet complete? Any index may be asked for. */
+static inline bool emu_wq_has(const struct emu_wq *wq, uint32_t index)
+{
+	return index - wq->get < emu_wq_count(wq);
+}
+
 #endif /* EMU_FABRIC_H */

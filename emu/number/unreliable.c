@@ -29,11 +29,6 @@ static struct emu_path *path_of(struct emu_world *w, const struct emu_qp *qp)
 	return &EMU_AT(w->fab->path, emu_qp_index(w, qp));
 }
 
-static bool is_queued(const struct emu_qp *qp, uint32_t index)
-{
-	return index - qp->sq.get < emu_wq_count(&qp->sq);
-}
-
 /* ---- completion ---- */
 
 /* In the order of posting. */
@@ -96,7 +91,8 @@ static void unreliable_go_on(struct emu_world *w, const struct emu_event *event)
 	uint64_t mtu = emu_wire_mtu(w, qp), left;
 	struct emu_swqe *wqe;
 
-	if (emu_qp_stale(qp, event) || qp->kind == NIC_QP_DATAGRAM || !is_queued(qp, event->index))
+	if (emu_qp_stale(qp, event) || qp->kind == NIC_QP_DATAGRAM ||
+	    !emu_wq_has(&qp->sq, event->index))
 		return;
 	wqe = emu_wqe(w, &qp->sq, event->index);
 	if (qp->sq_next != event->index || emu_letter(wqe)->packet != packet)
@@ -314,7 +310,7 @@ static bool find_request(struct emu_world *w, const struct emu_event *event,
 	const struct emu_letter *letter;
 
 	if (emu_qp_stale(qp, event) || qp->state != EMU_QP_UNANSWERED ||
-	    !is_queued(qp, event->index))
+	    !emu_wq_has(&qp->sq, event->index))
 		return false;
 	*u = (struct emu_unanswered){ .sender = qp,
 				      .swqe = emu_wqe(w, &qp->sq, event->index),
@@ -410,7 +406,7 @@ static void unreliable_lost(struct emu_world *w, const struct emu_event *event)
 {
 	struct emu_qp *qp = emu_qp_at(w, event->qp);
 
-	if (emu_qp_stale(qp, event) || !is_queued(qp, event->index))
+	if (emu_qp_stale(qp, event) || !emu_wq_has(&qp->sq, event->index))
 		return;
 	finish_packet(w, qp, event);
 }

@@ -147,8 +147,7 @@ static bool is_atomic_here(struct emu_world *w, const struct emu_event *event)
 	const struct emu_qp *qp = emu_qp_at(w, event->qp), *sender = emu_qp_at(w, qp->peer);
 
 	return emu_event_kind(event) == EMU_EV_DATA && emu_mine(w, qp->adapter) &&
-	       !emu_qp_stale(qp, event) &&
-	       event->index - sender->sq.get < emu_wq_count(&sender->sq) &&
+	       !emu_qp_stale(qp, event) && emu_wq_has(&sender->sq, event->index) &&
 	       emu_rdma_is_atomic(
 		       ((const struct emu_swqe *)emu_wqe(w, &sender->sq, event->index))->opcode);
 }

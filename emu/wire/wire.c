@@ -37,11 +37,6 @@ static void release_early(struct emu_world *w, struct emu_qp *qp, uint32_t index
 	}
 }
 
-static bool is_queued(const struct emu_qp *qp, uint32_t index)
-{
-	return index - qp->sq.get < emu_wq_count(&qp->sq);
-}
-
 static bool goes_over_wire(const struct emu_swqe *wqe)
 {
 	if (emu_rdma_is_answered(wqe->opcode))
@@ -52,7 +47,7 @@ static bool goes_over_wire(const struct emu_swqe *wqe)
 /* The first request from `index` on that goes over the wire. */
 static uint32_t next_on_wire(struct emu_world *w, const struct emu_qp *qp, uint32_t index)
 {
-	for (uint32_t n = 0; is_queued(qp, index) && n < EMU_MAX_QP_WR; n++, index++)
+	for (uint32_t n = 0; emu_wq_has(&qp->sq, index) && n < EMU_MAX_QP_WR; n++, index++)
 		if (goes_over_wire(emu_wqe(w, &qp->sq, index)))
 			break;
 	return index;
@@ -85,7 +80,7 @@ static void start_next(struct emu_world *w, const struct emu_packet *p)
 	next = next_on_wire(w, qp, p->index + 1);
 	qp->wire_index = next;
 	qp->wire_packet = 0;
-	if ((int32_t)(qp->wire_again - next) > 0 && is_queued(qp, next))
+	if ((int32_t)(qp->wire_again - next) > 0 && emu_wq_has(&qp->sq, next))
 		schedule_data(w, qp, next, 0);
 	else if (qp->early)
 		release_early(w, qp, next);
@@ -123,7 +118,7 @@ void emu_wire_answered(struct emu_world *w, struct emu_qp *qp)
 		return;
 	qp->wire_index = next_on_wire(w, qp, qp->sq.get);
 	qp->wire_packet = 0;
-	if ((int32_t)(qp->wire_again - qp->wire_index) > 0 && is_queued(qp, qp->wire_index))
+	if ((int32_t)(qp->wire_again - qp->wire_index) > 0 && emu_wq_has(&qp->sq, qp->wire_index))
 		schedule_data(w, qp, qp->wire_index, 0);
 	else if (qp->early)
 		release_early(w, qp, qp->wire_index);
@@ -156,7 +151,7 @@ static void begin_observing(struct emu_world *w, struct emu_qp *qp)
 		next = qp->sq.get;
 	qp->wire_index = qp->wire_again = next_on_wire(w, qp, next);
 	qp->wire_packet = 0;
-	if (is_queued(qp, qp->wire_index)) {
+	if (emu_wq_has(&qp->sq, qp->wire_index)) {
 		const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, qp->wire_index);
 
 		rx = emu_partial_find(w, peer, wqe->message);
@@ -176,7 +171,7 @@ static void end_observing(struct emu_world *w, struct emu_qp *qp)
 	end = emu_link_in_order(link, end + link->latency_ns);
 	for (uint32_t i = qp->wire_index + 1; (int32_t)(qp->wire_again - i) > 0 && emu_go_on(w);
 	     i++)
-		if (is_queued(qp, i) && next_on_wire(w, qp, i) == i)
+		if (emu_wq_has(&qp->sq, i) && next_on_wire(w, qp, i) == i)
 			emu_schedule(w, end, EMU_EV_DATA, qp->peer, qp->peer_epoch, i, 0);
 	qp->wire_again = qp->wire_index;
 	emu_held_drain(w, &qp->early, &qp->early_tail, true);
