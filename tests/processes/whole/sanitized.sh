@@ -46,10 +46,25 @@ reported() {
 		grep -q 'READ of size 1 .* thread T[0-9]' words
 }
 
+is_clang() {
+	"$1" -dM -E - < /dev/null 2> noise | grep -q __clang__
+}
+
+# A library that is watched itself cannot run with the runtime of another compiler.
+watched=$("${NM:-nm}" "$datsim" | grep -c __asan_init)
+suits() {
+	[ "$watched" = 0 ] && return
+	is_clang "$1" && is_clang "${CC:-cc}" && return
+	! is_clang "$1" && ! is_clang "${CC:-cc}"
+}
+
 # of_compiler NAME COMPILER: a program that AddressSanitizer watches. Some linkers put constants,
 # which have red zones, beside the code, where libdat looks for rdtsc.
 of_compiler() {
-	if built "$1" "$2" -fsanitize=address -Wl,-z,noseparate-code; then
+	if ! suits "$2"; then
+		skip "a program that AddressSanitizer of $1 watches" "the library has another one"
+		skip "its faults" "the library has another AddressSanitizer"
+	elif built "$1" "$2" -fsanitize=address -Wl,-z,noseparate-code; then
 		holds "threads and a child of a program that AddressSanitizer of $1 watches" \
 			same "./$1" clean
 		holds "a fault of a thread is reported as that thread's, by $1" reported "$1"
@@ -71,7 +86,7 @@ if ! built plain "${CC:-cc}"; then
 	exit 0
 fi
 holds "threads and a child of a program that is not watched" same ./plain clean
-if ${NM:-nm} "$datsim" | grep -q __asan_init; then
+if [ "$watched" != 0 ]; then
 	STACKS_MARKED=1
 	export STACKS_MARKED
 	holds "a helper takes marks away that are left on its stack" same ./plain clean
