@@ -51,7 +51,7 @@ is_clang() {
 }
 
 # A library that is watched itself cannot run with the runtime of another compiler.
-watched=$("${NM:-nm}" "$datsim" | grep -c __asan_init)
+watched=$(${NM:-nm} "$datsim" | grep -c __asan_init)
 suits() {
 	[ "$watched" = 0 ] && return
 	is_clang "$1" && is_clang "${CC:-cc}" && return
