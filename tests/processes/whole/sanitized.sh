@@ -64,8 +64,8 @@ suits() {
 	! is_clang "$1" && ! is_clang "${CC:-cc}"
 }
 
-# of_compiler NAME COMPILER CHECK: a program that AddressSanitizer watches. Some linkers put constants,
-# which have red zones, beside the code, where libdat looks for rdtsc.
+# of_compiler NAME COMPILER CHECK: a program that AddressSanitizer watches. Some linkers put
+# constants, which have red zones, beside the code, where libdat looks for rdtsc.
 of_compiler() {
 	if ! suits "$2"; then
 		skip "a program that AddressSanitizer of $1 watches" "the library has another one"
