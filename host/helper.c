@@ -9,6 +9,7 @@
 
 #include "agent.h"
 #include "helper.h"
+#include "outside/outside.h"
 
 #define WATCH_NS 40000000ul /* longest time between two checks for dead processes */
 
@@ -189,11 +190,19 @@ static void helper_clear_stack(void)
 	pthread_attr_destroy(&attr);
 }
 
+/* Calls of the helper, and those that create and join it, are not the program's. */
+static void helper_calls(bool begin)
+{
+	if (libdat_outside_mine)
+		libdat_outside_mine(begin);
+}
+
 static void *helper_main(void *arg)
 {
 	struct helper *h = arg;
 	struct backend *b = h->backend;
 
+	helper_calls(true);
 	helper_clear_stack();
 	self = h;
 	backend_lock(b);
@@ -220,7 +229,9 @@ static int helper_start_thread(struct helper *h)
 	sigdelset(&all, SIGSEGV);
 	sigdelset(&all, SIGBUS);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
+	helper_calls(true);
 	err = pthread_create(&h->thread, NULL, helper_main, h);
+	helper_calls(false);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return err;
 }
@@ -261,7 +272,9 @@ void helper_end(struct backend *b, struct nic_world *shared)
 	else
 		pthread_cond_signal(&h->wake);
 	backend_unlock(b);
+	helper_calls(true);
 	pthread_join(h->thread, NULL);
+	helper_calls(false);
 	backend_enter(b);
 	pthread_cond_destroy(&h->wake);
 	free(h);

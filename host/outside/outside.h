@@ -80,6 +80,13 @@ void libdat_outside_meet(const struct outside *table) __attribute__((weak));
 void libdat_outside_own(const void *code) __attribute__((weak));
 
 /*
+ * The same library: what this thread calls is the library's until it says false. The address of a
+ * call's caller does not tell: in a program of clang's sanitizers the runtime has functions of its
+ * own in front of libc's, and then the caller is the runtime, which is part of the program.
+ */
+void libdat_outside_mine(bool mine) __attribute__((weak));
+
+/*
  * The same library: the clock that the program has read is ahead of this virtual time by so many
  * ns, as each reading moves it on. It may be called with the library's lock.
  */

@@ -93,6 +93,13 @@ static int fd_of_joining(void)
 	return joined_fd;
 }
 
+static __thread bool mine __attribute__((tls_model("initial-exec")));
+
+void libdat_outside_mine(bool is_mine)
+{
+	mine = is_mine;
+}
+
 static unsigned int libraries_known(void)
 {
 	return __atomic_load_n(&codes, __ATOMIC_ACQUIRE);
@@ -196,8 +203,8 @@ bool turns_is_main(const void *caller)
 
 bool turns_is_program(const void *caller)
 {
-	if (!__atomic_load_n(&began, __ATOMIC_ACQUIRE) || is_of_library((uintptr_t)caller) ||
-	    is_in(&own, (uintptr_t)caller))
+	if (!__atomic_load_n(&began, __ATOMIC_ACQUIRE) || mine ||
+	    is_of_library((uintptr_t)caller) || is_in(&own, (uintptr_t)caller))
 		return false;
 	return libraries_met() > 0 || !is_in(&former, (uintptr_t)caller);
 }

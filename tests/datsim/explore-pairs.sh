@@ -212,7 +212,7 @@ without() {
 }
 # Few schedules find it. Which do depends on the program's calls, also those of a profile's runtime.
 seed=${DEADLINE_SEED:-32}
-options="--runs 100 --seed $seed --faults drop,corrupt"
+options="--runs ${DEADLINE_RUNS:-60} --seed $seed --faults drop,corrupt"
 code=1
 says="server \\+ client: schedule [0-9]+ of seed $seed: client exits with 1"
 pair deadline
