@@ -69,7 +69,7 @@ struct emu_sharing {
 	 * False: no room.
 	 */
 	bool (*back)(struct emu_world *w, const void *at, uint64_t bytes);
-	/* The inline CQEs of a CQ (emu/shared/inline.h). -ENOMEM */
+	/* The inline CQEs of a CQ (emu/payload/inline.h). -ENOMEM */
 	int (*cq_init)(struct emu_world *w, struct emu_cq *cq);
 	void (*cq_fini)(struct emu_world *w, struct emu_cq *cq);
 

@@ -13,7 +13,7 @@
 
 #include "host/nic_process.h"
 #include "lock.h"
-#include "peer.h"
+#include "emu/payload/peer.h"
 #include "shared.h"
 
 static bool read_range(int fd, uint8_t *copy, off_t at, off_t end)

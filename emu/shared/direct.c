@@ -15,10 +15,10 @@
 #include "emu/qp.h"
 #include "emu/quick.h"
 #include "emu/receive.h"
-#include "peer.h"
-#include "reach.h"
+#include "emu/payload/peer.h"
+#include "emu/payload/reach.h"
 #include "shared.h"
-#include "inline.h"
+#include "emu/payload/inline.h"
 #include "emu/tx.h"
 #include "emu/wire/wire.h"
 

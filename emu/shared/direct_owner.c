@@ -12,7 +12,7 @@
 #include "emu/number/number.h"
 #include "emu/qp.h"
 #include "emu/srq.h"
-#include "inline.h"
+#include "emu/payload/inline.h"
 #include "shared.h"
 
 /* Has the calling thread the lock for a call of the general path? That has run what was due. */

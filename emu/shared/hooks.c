@@ -9,8 +9,8 @@
 #include "emu/fabric/world.h"
 #include "hosts.h"
 #include "inbox.h"
-#include "inline.h"
-#include "reach.h"
+#include "emu/payload/inline.h"
+#include "emu/payload/reach.h"
 #include "runner.h"
 #include "shared.h"
 

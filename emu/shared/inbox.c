@@ -14,7 +14,7 @@
 #include "emu/fabric/trace.h"
 #include "emu/partial.h"
 #include "emu/qp.h"
-#include "reach.h"
+#include "emu/payload/reach.h"
 #include "runner.h"
 #include "shared.h"
 #include "emu/upcall.h"

@@ -16,7 +16,7 @@
 #include "host/nic_process.h"
 #include "inbox.h"
 #include "lock.h"
-#include "reach.h"
+#include "emu/payload/reach.h"
 #include "emu/wire/links.h"
 #include "emu/wire/rules.h"
 #include "settings.h"

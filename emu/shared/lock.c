@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "peer.h"
+#include "emu/payload/peer.h"
 #include "shared.h"
 
 #define LOOKS_BEFORE_SLEEP 500

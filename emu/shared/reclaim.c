@@ -16,7 +16,7 @@
 #include "emu/rdma.h"
 #include "shared.h"
 #include "emu/wire/links.h"
-#include "inline.h"
+#include "emu/payload/inline.h"
 
 struct block {
 	emu_ref ref;

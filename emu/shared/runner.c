@@ -10,8 +10,8 @@
 #include "emu/rdma.h"
 #include "emu/number/unreliable.h"
 #include "inbox.h"
-#include "peer.h"
-#include "reach.h"
+#include "emu/payload/peer.h"
+#include "emu/payload/reach.h"
 #include "recover.h"
 #include "shared.h"
 

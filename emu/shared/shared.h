@@ -21,7 +21,7 @@
 #define EMU_SHARED_H
 
 #include "emu/fabric/sharing.h"
-#include "peer.h"
+#include "emu/payload/peer.h"
 #include "shared_file.h"
 #include "emu/lockstep/lockstep.h"
 #include "emu/lockstep/turn_text.h"

@@ -145,7 +145,7 @@ struct rollback : rl::test_suite<rollback, 2> {
 	}
 };
 
-// emu/shared/reach.c: the program that polls its last word is on a processor that keeps loads in
+// emu/payload/reach.c: the program that polls its last word is on a processor that keeps loads in
 // order, or has a barrier.
 struct reach : rl::test_suite<reach, 2> {
 	rl::atomic<int> first, last;

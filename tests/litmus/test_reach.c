@@ -9,7 +9,7 @@
  * which the copies are calls of an assembler function anyway.
  */
 #include "emu/guard.h"
-#include "emu/shared/reach.h"
+#include "emu/payload/reach.h"
 #include "tests/litmus/litmus.h"
 
 enum {

@@ -5,7 +5,7 @@
 #include "die.h"
 #include "emu/fabric/arena.h"
 #include "emu/shared/shared.h"
-#include "emu/shared/inline.h"
+#include "emu/payload/inline.h"
 #include "emu/fabric/spare.h"
 #include "emu/wire/links.h"
 

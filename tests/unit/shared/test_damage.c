@@ -20,7 +20,7 @@
 #include "emu/number/number.h"
 #include "emu/partial.h"
 #include "emu/quick.h"
-#include "emu/shared/inline.h"
+#include "emu/payload/inline.h"
 #include "emu/shared/recover.h"
 #include "emu/shared/shared.h"
 #include "emu/tx.h"

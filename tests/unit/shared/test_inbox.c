@@ -12,7 +12,7 @@
 #include "emu/number/atomic.h"
 #include "emu/rdma.h"
 #include "emu/shared/inbox.h"
-#include "emu/shared/reach.h"
+#include "emu/payload/reach.h"
 #include "emu/shared/recover.h"
 #include "emu/shared/runner.h"
 #include "emu/shared/stalled.h"

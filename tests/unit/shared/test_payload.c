@@ -11,7 +11,7 @@
 #include "emu/fabric/queue.h"
 #include "emu/shared/apart.h"
 #include "emu/shared/inbox.h"
-#include "emu/shared/inline.h"
+#include "emu/payload/inline.h"
 #include "emu/shared/runner.h"
 #include "lone.h"
 #include "tests/support/support.h"

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "emu/fabric/spare.h"
-#include "emu/shared/reach.h"
+#include "emu/payload/reach.h"
 #include "emu/shared/shared.h"
 #include "tests/support/support.h"
 

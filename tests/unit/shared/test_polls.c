@@ -6,7 +6,7 @@
 #include "emu/cq.h"
 #include "emu/fabric/arena.h"
 #include "emu/shared/direct.h"
-#include "emu/shared/inline.h"
+#include "emu/payload/inline.h"
 #include "lone.h"
 #include "tests/support/support.h"
 

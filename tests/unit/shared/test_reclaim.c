@@ -10,7 +10,7 @@
 #include "emu/partial.h"
 #include "emu/rdma.h"
 #include "emu/shared/inbox.h"
-#include "emu/shared/inline.h"
+#include "emu/payload/inline.h"
 #include "emu/shared/reclaim.h"
 #include "emu/wire/links.h"
 #include "lone.h"

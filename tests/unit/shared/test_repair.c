@@ -8,7 +8,7 @@
 #include "emu/cm.h"
 #include "emu/fabric/queue.h"
 #include "emu/shared/inbox.h"
-#include "emu/shared/inline.h"
+#include "emu/payload/inline.h"
 #include "emu/shared/recover.h"
 #include "emu/shared/stalled.h"
 #include "lone.h"

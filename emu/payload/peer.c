@@ -15,7 +15,7 @@
 #include "emu/hostile/posted.h"
 #include "emu/mem.h"
 #include "host/nic_process.h"
-#include "shared.h"
+#include "emu/shared/shared.h"
 
 #define LONG_BYTES 65536u /* from here on process_vm_writev is faster, with the look before it */
 

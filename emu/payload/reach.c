@@ -7,12 +7,12 @@
 
 #include <string.h>
 
-#include "inbox.h"
+#include "emu/shared/inbox.h"
 #include "emu/hostile/posted.h"
 #include "emu/mem.h"
 #include "emu/pages.h"
 #include "peer.h"
-#include "shared.h"
+#include "emu/shared/shared.h"
 
 #define LAST_BYTES   8u
 #define STREAM_BYTES (256u << 10)
