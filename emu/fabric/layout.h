@@ -23,6 +23,7 @@
 #include "host/nic.h"
 #include "limits.h"
 #include "turn.h"
+#include "emu/payload/stage.h"
 
 /* Not on the path of a message. Out of line, so that the path needs fewer registers. */
 #define EMU_COLD __attribute__((cold, noinline))
@@ -357,14 +358,6 @@ struct emu_rule {
 	uint64_t seen, fired;
 };
 
-/* A staging buffer, for a payload that is too long for an inline CQE: inline.h. */
-struct emu_stage {
-	emu_ref data;    /* 0: none yet */
-	uint32_t bytes;  /* of it */
-	uint32_t cq;     /* in use for this CQ; 0: free */
-	uint32_t number; /* of the completion */
-};
-
 /* What a direct delivery changes at the receiver, as it was before: direct.h. */
 struct emu_delivery {
 	emu_flag running;
@@ -389,6 +382,8 @@ struct emu_process {
 	uint64_t nonce;
 	char node[EMU_NAME];
 	EMU_OWN_LINE struct emu_delivery delivery; /* in progress */
+	emu_flag helps;       /* it copies pieces of a payload that is split: split.h */
+	uint32_t help_failed; /* number of an offer of which it could not */
 };
 
 /* A QP, its CQs and its SRQ, as they were before an event ran. */
@@ -438,6 +433,7 @@ struct emu_shared {
 	uint32_t backed; /* units of the pool that have file blocks */
 	struct emu_section section;
 	struct emu_stage stage[EMU_STAGES];
+	EMU_OWN_LINE struct emu_split split;
 	struct emu_process process[EMU_PROCESSES + 1];
 	struct emu_lockstep lockstep;
 };

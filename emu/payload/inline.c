@@ -74,8 +74,7 @@ static bool make_room(struct emu_world *w, struct emu_stage *stage, uint32_t len
 	return stage->data;
 }
 
-/* NULL: none is free, or there is no memory. */
-static struct emu_stage *find_stage(struct emu_world *w, const struct emu_cq *cq, uint32_t length)
+struct emu_stage *emu_stage_find(struct emu_world *w, const struct emu_cq *cq, uint32_t length)
 {
 	struct emu_stage *all = w->fab->shared.stage, *found = NULL;
 	uint32_t own = 0;
@@ -91,19 +90,23 @@ static struct emu_stage *find_stage(struct emu_world *w, const struct emu_cq *cq
 	return found;
 }
 
-bool emu_inline_load_long(struct emu_world *w, const struct emu_cq *cq, uint32_t number,
-			  uint64_t from, uint32_t length)
+bool emu_stage_load(struct emu_world *w, struct emu_stage *stage, const struct emu_cq *cq,
+		    uint32_t number, uint64_t from, uint32_t length)
 {
-	struct emu_stage *stage = find_stage(w, cq, length);
-
-	if (!stage)
-		return false;
 	if (!emu_reach_to_arena_long(emu_at(w, stage->data), from, length))
 		return false;
 	stage->number = number;
 	stage->cq = cq_index_of(w, cq);
 	emu_inline_at(w, cq, number)->stage = (uint32_t)(stage - w->fab->shared.stage);
 	return true;
+}
+
+bool emu_inline_load_long(struct emu_world *w, const struct emu_cq *cq, uint32_t number,
+			  uint64_t from, uint32_t length)
+{
+	struct emu_stage *stage = emu_stage_find(w, cq, length);
+
+	return stage && emu_stage_load(w, stage, cq, number, from, length);
 }
 
 /* ---- at the receiver ---- */
@@ -117,7 +120,11 @@ bool emu_inline_place(struct emu_world *w, const struct emu_inline_cqe *cqe)
 	uint32_t length = cqe->length, stage = cqe->stage;
 	const void *from = cqe->data;
 
-	if (length > EMU_INLINE_BYTES) {
+	if (cqe->flags & EMU_INLINE_SPLIT) {
+		addr += cqe->rest.at;
+		length = cqe->rest.length;
+	}
+	if (length > EMU_INLINE_BYTES || (cqe->flags & EMU_INLINE_SPLIT)) {
 		if (length > EMU_STAGE_BYTES || stage >= EMU_STAGES)
 			return true;
 		from = emu_at(w, w->fab->shared.stage[stage].data);

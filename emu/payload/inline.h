@@ -12,9 +12,10 @@
  * So the sender copies the payload into the arena, and the receiver from there into its buffer,
  * each in its own process and without a system call. That is faster than process_vm_writev. The
  * receiver does so when it dequeues the completion; if it does not, its helper thread does, when it
- * looks after the fabric the next time (emu_shared_watch). Inline
- * CQE and staging buffer are free again when emu_cq.get has passed the completion. A sender that
- * finds no free staging buffer copies as reach.h describes.
+ * looks after the fabric the next time (emu_shared_watch). Inline CQE and staging buffer are free
+ * again when emu_cq.get has passed the completion. A sender that finds no free staging buffer
+ * copies as reach.h describes, and a long payload is copied once where the kernel permits that:
+ * split.h.
  *
  * Lock: the fabric's to fill one; the CQ's owner reads it without (direct.h).
  */
@@ -27,6 +28,7 @@
 #include "reach.h"
 
 #define EMU_INLINE_LOST  (1u << 8) /* among flags: its destination was gone */
+#define EMU_INLINE_SPLIT (1u << 9) /* likewise: all but `rest` has been placed */
 #define EMU_INLINE_OLD   (1u << 30)
 #define EMU_INLINE_BYTES 216u /* of payload; an inline CQE is four cache lines */
 
@@ -39,7 +41,12 @@ struct emu_inline_cqe {
 	uint32_t number; /* of its completion, as cq->put counts; that of another entry: none */
 	uint32_t flags;
 	uint32_t stage; /* staging buffer of a payload longer than `data` */
-	uint8_t data[EMU_INLINE_BYTES];
+	union {
+		uint8_t data[EMU_INLINE_BYTES];
+		struct {
+			uint32_t at, length;
+		} rest; /* of a payload that was split: what is in the staging buffer */
+	};
 };
 
 /* The inline CQEs of a new CQ. */
@@ -57,7 +64,14 @@ bool emu_inline_place(struct emu_world *w, const struct emu_inline_cqe *cqe);
  * deregistered, or the program may be looking at its memory instead of its EVDs. With lib's lock.
  */
 void emu_inline_place_all(struct emu_world *w);
+
 bool emu_stage_is_free(struct emu_world *w, const struct emu_stage *stage);
+/* One with room for that much. NULL: none is free for this CQ, or there is no memory. */
+struct emu_stage *emu_stage_find(struct emu_world *w, const struct emu_cq *cq, uint32_t length);
+/* Copy the payload of completion `number` there. False: the program's memory is gone. */
+bool emu_stage_load(struct emu_world *w, struct emu_stage *stage, const struct emu_cq *cq,
+		    uint32_t number, uint64_t from, uint32_t length);
+
 /* Withdraw an inline CQE whose completion was not published. */
 void emu_inline_drop(struct emu_world *w, const struct emu_cq *cq, uint32_t number);
 
@@ -67,9 +81,14 @@ static inline struct emu_inline_cqe *emu_inline_at(struct emu_world *w, const st
 	return (struct emu_inline_cqe *)emu_at(w, cq->inline_ring) + number % EMU_INLINE_CQES;
 }
 
+static inline uint32_t emu_inline_look(const struct emu_inline_cqe *cqe)
+{
+	return __atomic_load_n(&cqe->number, __ATOMIC_ACQUIRE);
+}
+
 static inline bool emu_inline_is_for(const struct emu_inline_cqe *cqe, uint32_t number)
 {
-	return __atomic_load_n(&cqe->number, __ATOMIC_ACQUIRE) == number;
+	return emu_inline_look(cqe) == number;
 }
 
 /* It is complete: publish it. */

@@ -191,6 +191,23 @@ bool emu_peer_write(struct emu_world *w, uint16_t process, uint64_t to, const vo
 	return syscall(SYS_pwrite64, peer->memory, from, length, (off_t)to) == (ssize_t)length;
 }
 
+bool emu_peer_read_piece(struct emu_world *w, uint16_t process, uint64_t from, void *to,
+			 uint64_t length)
+{
+	return read_by_pid(&w->membership->peer[process], from, to, length);
+}
+
+bool emu_peer_write_piece(struct emu_world *w, uint16_t process, uint64_t to, const void *from,
+			  uint64_t length)
+{
+	return write_by_pid(&w->membership->peer[process], to, from, length);
+}
+
+bool emu_peer_is_there(struct emu_world *w, uint16_t process)
+{
+	return is_there(&w->membership->peer[process]);
+}
+
 void emu_peer_forget_all(struct emu_world *w)
 {
 	for (uint16_t i = 1; i <= EMU_PROCESSES; i++) {

@@ -16,7 +16,7 @@
  * are therefore used for it, after a look through the descriptor has shown that the address space
  * is still in use.
  *
- * Lock: the fabric's.
+ * Lock: the library's, since the table of peers is this process's own.
  */
 #ifndef EMU_SHARED_PEER_H
 #define EMU_SHARED_PEER_H
@@ -38,6 +38,15 @@ bool emu_peer_reach(struct emu_world *w, uint16_t process);
 bool emu_peer_read(struct emu_world *w, uint16_t process, uint64_t from, void *to, uint64_t length);
 bool emu_peer_write(struct emu_world *w, uint16_t process, uint64_t to, const void *from,
 		    uint64_t length);
+/*
+ * The same for one piece of a long payload. Whether the process is still the one that joined is
+ * asked before the first piece and after the last one.
+ */
+bool emu_peer_read_piece(struct emu_world *w, uint16_t process, uint64_t from, void *to,
+			 uint64_t length);
+bool emu_peer_write_piece(struct emu_world *w, uint16_t process, uint64_t to, const void *from,
+			  uint64_t length);
+bool emu_peer_is_there(struct emu_world *w, uint16_t process);
 /* Does the process of that pid or thread map this arena? False also if it cannot be told. */
 bool emu_peer_maps_arena(const struct emu_world *w, int32_t pid);
 /* This process leaves the fabric: close all descriptors. */

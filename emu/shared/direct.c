@@ -19,6 +19,7 @@
 #include "emu/payload/reach.h"
 #include "shared.h"
 #include "emu/payload/inline.h"
+#include "emu/payload/split.h"
 #include "emu/tx.h"
 #include "emu/wire/wire.h"
 
@@ -148,16 +149,34 @@ static bool place_afar(struct emu_world *w, const struct delivery *d)
 	       emu_reach_copy(w, &to, &from, d->wr->length) == EMU_COPY_OK;
 }
 
+/* Let the receiver copy its part of the payload. */
+static bool place_split(struct emu_world *w, const struct delivery *d)
+{
+	const struct nic_sge *to = &d->rwqe->sge[0];
+	const struct emu_split_way way = { .to = emu_process_of(w, d->to->adapter),
+					   .to_lkey = to->lkey,
+					   .to_addr = to->addr,
+					   .from_addr = d->wr->sge->addr,
+					   .length = d->wr->length };
+
+	return emu_split_place(w, d->recv_cq, &way);
+}
+
 /* Copy the payload to an inline CQE (or staging buffer), else straight to its destination. */
 static bool place_payload(struct emu_world *w, struct delivery *d)
 {
 	uint32_t number = d->recv_cq->put;
+	bool split;
 
-	if (!has_room(d->recv_cq, EMU_INLINE_CQES) ||
-	    !emu_inline_load(w, d->recv_cq, number, d->wr->sge->addr, d->wr->length))
+	if (!has_room(d->recv_cq, EMU_INLINE_CQES))
+		return place_afar(w, d);
+	split = d->wr->length >= EMU_SPLIT_LEAST && place_split(w, d);
+	if (!split && !emu_inline_load(w, d->recv_cq, number, d->wr->sge->addr, d->wr->length))
 		return place_afar(w, d);
 	d->cqe = emu_inline_at(w, d->recv_cq, number);
 	fill_inline_cqe(d);
+	if (split)
+		d->cqe->flags |= EMU_INLINE_SPLIT;
 	return true;
 }
 

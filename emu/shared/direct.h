@@ -50,11 +50,11 @@
  * cq.ring_end, on a line that direct deliveries leave alone. What is left for a message are the two
  * lines of its inline CQE, half a line of the Receive, and the lock, if both sides send.
  *
- * The payload waits in the inline CQE, or for a long one in a staging buffer (inline.h), until the
+ * The payload waits in the inline CQE, or a longer one in a staging buffer (inline.h), until the
  * receiver dequeues the completion, until its helper thread looks after the fabric, or until the
- * region it goes to is about to be deregistered. If
- * neither has room, the payload is copied to its destination before the completion is published
- * (reach.h).
+ * region it goes to is about to be deregistered. If neither has room, the payload is copied to its
+ * destination before the completion is published (reach.h). So is a long one, by both ends at the
+ * same time (split.h).
  *
  * An event on the general path may be rolled back by recovery (recover.h). Its completions are in
  * the ring. While it runs, the CQs it may change are marked in_event, and their owner dequeues

@@ -13,6 +13,7 @@
 #include "emu/qp.h"
 #include "emu/srq.h"
 #include "emu/payload/inline.h"
+#include "emu/payload/split.h"
 #include "shared.h"
 
 /* Has the calling thread the lock for a call of the general path? That has run what was due. */
@@ -115,10 +116,14 @@ static bool dequeue_one(struct emu_world *w, struct emu_cq *cq, struct nic_wc *w
 {
 	uint32_t number = cq->get;
 	struct emu_inline_cqe *cqe = emu_inline_at(w, cq, number);
-	bool is_inline = emu_inline_is_for(cqe, number), good, lost;
+	uint32_t look = emu_inline_look(cqe);
+	bool is_inline = look == number, good, lost;
 
-	if (!is_inline && !is_in_ring(w, cq, number))
+	if (!is_inline && !is_in_ring(w, cq, number)) {
+		if (__builtin_expect(look == emu_split_mark(number), 0) && !is_general(w))
+			emu_split_help(w);
 		return false;
+	}
 	/* It may have come between the two looks, and a later one be in the ring. */
 	if (is_inline || emu_inline_is_for(cqe, number)) {
 		lost = is_lost(w, cqe);

@@ -24,7 +24,7 @@
 #include "emu/fabric/trace.h"
 #include "emu/fabric/config.h"
 
-#define MAGIC 0x3520636962616664ul
+#define MAGIC 0x3620636962616664ul
 #define LAYOUT                                                                                    \
 	((uint64_t)sizeof(struct emu_message) << 48 | (uint64_t)sizeof(struct emu_fabric) << 16 | \
 	 sizeof(struct emu_qp))
@@ -206,6 +206,7 @@ static void register_process(struct emu_world *w, const struct nic_config *confi
 	p->futex = p->sleepers = p->idlers = p->lockers = 0;
 	p->inbox = p->inbox_tail = 0;
 	p->delivery = (struct emu_delivery){ 0 };
+	p->helps = false;
 	snprintf(p->node, sizeof(p->node), "%.20s", config->node ? config->node : "");
 	if (!p->node[0] || node_taken(w, p->node))
 		number_node(p, config->node ? config->node : "n", w->process);

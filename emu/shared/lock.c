@@ -15,6 +15,7 @@
 
 #include "emu/payload/peer.h"
 #include "shared.h"
+#include "emu/payload/split.h"
 
 #define LOOKS_BEFORE_SLEEP 500
 #define SLEEP_MS           1000u /* then check that the holder exists */
@@ -173,6 +174,8 @@ static __attribute__((cold, noinline)) enum emu_taken take_slowly(struct emu_wor
 			continue;
 		}
 		set_pending(namesake ? NULL : lock);
+		if (emu_split_help(w))
+			looks = 0;
 		if (looks < LOOKS_BEFORE_SLEEP) {
 			__builtin_ia32_pause();
 			continue;

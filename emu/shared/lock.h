@@ -13,7 +13,9 @@
  * points at this lock for as long as the thread holds it. A thread that holds the lock therefore
  * must not take a robust mutex.
  *
- * A thread that waits looks once a second whether the word is true. It is believed if the process
+ * While a thread waits, it copies pieces of a payload that its process is being sent (split.h).
+ *
+ * It looks once a second whether the word is true. It is believed if the process
  * that says it holds the lock (emu_shared.holder) is alive, which can be told across pid
  * namespaces; or if a thread has the id in the word and maps the arena. Otherwise another process
  * wrote the word, and the lock is taken like a dead holder's.

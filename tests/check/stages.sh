@@ -205,8 +205,10 @@ stage_tsan() {
 		-e "^tests/(processes|passthrough)/($scripts)\.sh\$" |
 		grep -v /test_shortage | tr '\n' ' ')
 	programs=$(echo "$tests" | tr ' ' '\n' | grep -v '\.sh$' | tr '\n' ' ')
-	programs="$programs tests/processes/turns tests/processes/bulk tests/processes/storm"
-	programs="$programs tests/verbs/blocks tests/datsim/behaves"
+	programs="$programs tests/processes/turns tests/verbs/blocks tests/datsim/behaves"
+	for program in bulk split storm; do
+		programs="$programs tests/processes/stream/$program"
+	done
 	make_with=(check_PROGRAMS="$programs")
 	build_sanitized tsan thread || return
 	MESSAGES=5 TORTURE_TIMES=${FULL:+10} PROFILES=${FULL:+all} \

@@ -145,7 +145,7 @@ struct rollback : rl::test_suite<rollback, 2> {
 	}
 };
 
-// emu/payload/reach.c: the program that polls its last word is on a processor that keeps loads in
+// emu/payload/reach_here.c: the program that polls its last word is on a processor that keeps loads in
 // order, or has a barrier.
 struct reach : rl::test_suite<reach, 2> {
 	rl::atomic<int> first, last;
@@ -163,6 +163,67 @@ struct reach : rl::test_suite<reach, 2> {
 		} else if (last.load(rl::mo_acquire, $)) {
 			RL_ASSERT(first.load(rl::mo_relaxed, $) == 1);
 		}
+	}
+};
+
+/*
+ * emu/payload/split.c: payloads of one piece each. `claims` is 4 * offer, and 1 more if the piece
+ * is claimed, or 2 if nothing is offered. Offer 0 is open from the start, of a sender that has
+ * died. A sender for which the receiver does not end in time goes another way; it returns here.
+ */
+struct split : rl::test_suite<split, 2> {
+	rl::atomic<int> claims, fields, helps;
+	rl::var<int> source, target;
+
+	void before()
+	{
+		claims($) = fields($) = helps($) = 0;
+		source($) = target($) = 0;
+	}
+	bool offer(int number)
+	{
+		claims.exchange(4 * number + 2, unless(1, rl::mo_acq_rel), $);
+		if (helps.load(unless(2, rl::mo_acquire), $))
+			return false;
+		rl::atomic_thread_fence(rl::mo_release, $);
+		fields.store(number, rl::mo_relaxed, $);
+		claims.store(4 * number, unless(3, rl::mo_release), $);
+		return true;
+	}
+	void send(int number)
+	{
+		int open = 4 * number;
+
+		if (claims.compare_exchange_strong(open, open + 1, rl::mo_acq_rel, $,
+						   unless(4, rl::mo_acquire), $))
+			target($) = number;
+		if (helps.load(unless(5, rl::mo_acquire), $))
+			return;
+		source($) = number; // the program may use its buffer again
+	}
+	void help()
+	{
+		int look = claims.load(unless(6, rl::mo_acquire), $), offered;
+
+		if (look & 3)
+			return;
+		offered = fields.load(rl::mo_relaxed, $);
+		rl::atomic_thread_fence(rl::mo_acquire, $);
+		helps.store(1, rl::mo_relaxed, $);
+		if (claims.compare_exchange_strong(look, look + 1, unless(7, rl::mo_acq_rel), $,
+						   rl::mo_relaxed, $)) {
+			RL_ASSERT(offered == look / 4);
+			target($) = look ? (int)source($) : 0;
+		}
+		helps.store(0, unless(8, rl::mo_release), $);
+	}
+	void thread(unsigned index)
+	{
+		if (index == 1)
+			help();
+		else
+			for (int number = 1; number <= 2 && offer(number); number++)
+				send(number);
 	}
 };
 
@@ -184,6 +245,8 @@ bool is_right(const char *model)
 		return holds<rollback>();
 	if (strcmp(model, "reach") == 0)
 		return holds<reach>();
+	if (strcmp(model, "split") == 0)
+		return holds<split>();
 	std::cerr << "orders: there is no model " << model << "\n";
 	exit(2);
 }

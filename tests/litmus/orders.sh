@@ -35,8 +35,9 @@ model() {
 		fi
 	done
 }
-echo 1..16
+echo 1..25
 model bias 6
 model exit 1
 model rollback 4
 model reach 1
+model split 8

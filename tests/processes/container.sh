@@ -6,10 +6,10 @@
 container=$top/tests/processes/container
 needs "$container"
 built="tools/datsim/datsim examples/pair/server examples/pair/client examples/rpc/rpc
-	examples/stream/stream bench/bench_turns tests/processes/borders tests/processes/bulk
-	tests/processes/crowd tests/processes/die tests/processes/hostile tests/processes/overtake
-	tests/processes/storm tests/processes/turns
-	tests/processes/undo"
+	examples/stream/stream bench/bench_turns tests/processes/borders tests/processes/crowd
+	tests/processes/die tests/processes/hostile tests/processes/overtake
+	tests/processes/stream/bulk tests/processes/stream/split tests/processes/stream/storm
+	tests/processes/turns tests/processes/undo"
 
 # Copies the programs to a folder that every user can read: the build tree may be root's alone.
 copy() {

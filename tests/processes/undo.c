@@ -20,8 +20,11 @@
 
 #define QUALIFIER 7960
 #define RECEIVES  4
+#define LARGEST   (128u << 10)
+#define SPAN      ((int)(LARGEST / sizeof(struct pair_message)) + 1) /* of the node's, for one */
 
-static const uint32_t sizes[] = { 64, 224 }; /* in an inline CQE, in a staging buffer */
+/* In an inline CQE, in a staging buffer, and copied by both ends */
+static const uint32_t sizes[] = { 64, 224, LARGEST };
 
 struct round {
 	uint32_t size;
@@ -67,7 +70,7 @@ static DAT_EVD_HANDLE make_evd(const struct pair_node *node, DAT_EVD_FLAGS flags
 static void begin(struct pair_node *node, int messages)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	pair_open(node, "emu0", messages * 2);
+	pair_open(node, "emu0", messages * SPAN);
 }
 
 static void ask(DAT_EP_HANDLE ep)
@@ -120,9 +123,9 @@ static void live(struct stores *stores, const struct round *round)
 static void post_receive(struct receiver *r, DAT_UINT64 number)
 {
 	DAT_LMR_TRIPLET buffer =
-		segment(&r->node, number % RECEIVES * 2, 2 * sizeof(struct pair_message));
+		segment(&r->node, number % RECEIVES * SPAN, SPAN * sizeof(struct pair_message));
 
-	memset(memory(&r->node, number % RECEIVES * 2), 0, 2 * sizeof(struct pair_message));
+	memset(memory(&r->node, number % RECEIVES * SPAN), 0, SPAN * sizeof(struct pair_message));
 	pair_check(dat_srq_post_recv(r->srq, 1, &buffer, (DAT_DTO_COOKIE){ .as_64 = number }),
 		   "dat_srq_post_recv");
 }
@@ -131,7 +134,7 @@ static DAT_EP_HANDLE accept_one(struct receiver *r)
 {
 	DAT_EVENT event = expect_event(r->requests, DAT_CONNECTION_REQUEST_EVENT);
 	DAT_EP_ATTR attr = { .service_type = DAT_SERVICE_TYPE_RC,
-			     .max_message_size = 4096,
+			     .max_message_size = LARGEST,
 			     .max_request_dtos = RECEIVES,
 			     .max_recv_dtos = RECEIVES,
 			     .max_recv_iov = 1,
@@ -186,7 +189,7 @@ static DAT_DTO_COMPLETION_EVENT_DATA next_receive(struct receiver *r)
 
 static void expect_bytes(struct receiver *r, const struct round *round)
 {
-	const uint8_t *got = memory(&r->node, r->next % RECEIVES * 2);
+	const uint8_t *got = memory(&r->node, r->next % RECEIVES * SPAN);
 
 	for (uint32_t at = 0; at < round->size; at++)
 		if (got[at] != byte_of(round->number, at))
@@ -337,6 +340,9 @@ int main(void)
 		pair_fail("no receiver");
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		round.size = sizes[i];
+		/* Of several packets: it does not take the direct path while it is traced. */
+		if (sizes[i] == LARGEST && getenv("DATSIM_TRACE"))
+			continue;
 		if (!kill_at_each(&all, &round))
 			return 1;
 	}

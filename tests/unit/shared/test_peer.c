@@ -18,6 +18,7 @@
 
 #include "emu/fabric/spare.h"
 #include "emu/payload/reach.h"
+#include "emu/payload/split.h"
 #include "emu/shared/shared.h"
 #include "tests/support/support.h"
 
@@ -238,6 +239,31 @@ START_TEST(a_process_that_does_not_map_the_arena_is_not_written_to)
 }
 END_TEST
 
+/* A late copy of the receiver, from a sender that has died, would go over the new payload. */
+START_TEST(a_receiver_that_still_helps_is_offered_nothing)
+{
+	const struct emu_split_way way = { .to = OTHER,
+					   .to_addr = (uintptr_t)theirs,
+					   .from_addr = (uintptr_t)mine,
+					   .length = ROOM };
+	struct emu_cq *cq = &world->fab->cq[1];
+	pid_t other = start_other();
+
+	cq->head.live = 1;
+	ck_assert_int_eq(emu_inline_init(world, cq), 0);
+	emu_process(world, OTHER)->helps = true;
+	ck_assert(!emu_split_place(world, cq, &way));
+	ck_assert_uint_eq(arrived(other), 0);
+	emu_process(world, OTHER)->helps = false;
+	ck_assert(emu_split_place(world, cq, &way));
+	ck_assert_uint_eq(arrived(other), ROOM);
+	ck_assert_uint_eq(emu_inline_at(world, cq, cq->put)->rest.length, 0);
+	emu_inline_fini(world, cq);
+	cq->head.live = 0;
+	end(other);
+}
+END_TEST
+
 /* Descriptor 0 is the program's; a process without an entry has none. */
 START_TEST(who_leaves_closes_no_descriptor_of_the_program)
 {
@@ -263,6 +289,7 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, a_pid_that_is_used_again_leads_to_no_stranger);
 	tcase_add_test(tcase, a_pid_that_is_used_again_at_the_opening_leads_to_no_other_member);
 	tcase_add_test(tcase, a_process_that_does_not_map_the_arena_is_not_written_to);
+	tcase_add_test(tcase, a_receiver_that_still_helps_is_offered_nothing);
 	tcase_add_test(tcase, who_leaves_closes_no_descriptor_of_the_program);
 	suite_add_tcase(suite, tcase);
 }

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "die.h"
+#include "tests/processes/die.h"
 
 #define QUALIFIER 7950
 #define WINDOW    8

@@ -13,7 +13,7 @@
 
 #include <dat/sim.h>
 
-#include "die.h"
+#include "tests/processes/die.h"
 #include "emu/shared/shared.h"
 #include "emu/fabric/spare.h"
 

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * split.h - a long payload that both ends of a Send copy at the same time.
+ *
+ * Payload that goes through the arena is copied twice (inline.h). Where each process can access the
+ * other's memory (peer.h), a long one is copied once: the sender, which holds the fabric's lock,
+ * offers it in pieces, and a receiver that polls its CQ meanwhile takes some of them. Each end
+ * claims the next piece, copies it from the memory of the sender to that of the receiver, and
+ * claims another one, until none is left. If the receiver does not poll, the sender copies all.
+ *
+ *   sender, emu_split_place                     receiver, emu_split_help
+ *   (with the fabric's lock)                    (with its library's lock, without the fabric's)
+ *
+ *   fill emu_fabric.shared.split
+ *   mark inline CQE cq.put as being split  ---> polls inline CQE cq.get, and sees the mark
+ *   claim and write pieces                      helps = true; claim and read pieces;
+ *   wait until the receiver does not help  <--- helps = false
+ *   publish the completion (direct.c)
+ *
+ * A receiver that waits for the fabric's lock, which the sender has, helps as well (lock.c). The
+ * fabric has one offer at a time, since it has one lock. `claims` has the number of the offer in
+ * its upper half, so a receiver that is late claims nothing of a later one.
+ *
+ * A receiver may be stopped between its claim and its copy, or be short of processors. The sender
+ * waits for that piece for a fraction of a millisecond, and then puts it in a staging buffer, which
+ * it has set aside before; the receiver copies it from there when it dequeues the completion. That
+ * follows the late copy, which is made in a poll of the same CQ. So a sender whose Send is complete
+ * may use its buffer again, though the receiver is still about to read it. If a sender is killed,
+ * its offer stays open until the next one; its Receive is not taken, and reads fail.
+ */
+#ifndef EMU_SHARED_SPLIT_H
+#define EMU_SHARED_SPLIT_H
+
+#include "inline.h"
+
+#define EMU_SPLIT_LEAST (128u << 10) /* a shorter payload goes through the arena */
+
+/* Inline CQE `number` has this number while its payload is split: no completion has it. */
+static inline uint32_t emu_split_mark(uint32_t number)
+{
+	return number ^ (1u << 31);
+}
+
+/* A piece is no shorter, unless it is the last one, and no longer. */
+#define EMU_SPLIT_SHORTEST (32u << 10)
+#define EMU_SPLIT_LONGEST  (512u << 10)
+#define EMU_SPLIT_NONE     UINT32_MAX
+
+/*
+ * Length of the piece that begins there: half of what is left, within bounds. Large pieces need few
+ * system calls, and small ones at the end let both ends finish at the same time.
+ */
+static inline uint32_t emu_split_piece(uint32_t length, uint32_t at)
+{
+	uint32_t left = length - at, piece = left / 2 & -(uint32_t)EMU_PAGE;
+
+	if (piece > EMU_SPLIT_LONGEST)
+		return EMU_SPLIT_LONGEST;
+	if (piece < EMU_SPLIT_SHORTEST)
+		piece = EMU_SPLIT_SHORTEST;
+	return piece < left ? piece : left;
+}
+
+/*
+ * Claim the next piece of an offer. Returns where it begins; EMU_SPLIT_NONE: there is none left, or
+ * the offer is over.
+ */
+static inline uint32_t emu_split_claim(struct emu_split *s, uint32_t offer, uint32_t length)
+{
+	uint64_t claims = __atomic_load_n(&s->claims, __ATOMIC_ACQUIRE);
+
+	do {
+		if (claims >> 32 != offer || (uint32_t)claims >= length)
+			return EMU_SPLIT_NONE;
+	} while (!__atomic_compare_exchange_n(&s->claims, &claims,
+					      claims + emu_split_piece(length, (uint32_t)claims),
+					      false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+	return (uint32_t)claims;
+}
+
+/* A payload, and where it goes. */
+struct emu_split_way {
+	uint16_t to;      /* process */
+	uint32_t to_lkey; /* of a region there */
+	uint64_t to_addr, from_addr;
+	uint32_t length;
+};
+
+/*
+ * Copy the payload of completion cq->put to its destination. True: it is there, but for a piece in
+ * a staging buffer if `rest` of the inline CQE says so. False: it has to go another way, and
+ * nothing is offered any longer.
+ */
+bool emu_split_place(struct emu_world *w, const struct emu_cq *cq, const struct emu_split_way *way);
+/* Take pieces of what is offered to this process, if anything is. */
+bool emu_split_help(struct emu_world *w);
+
+#endif /* EMU_SHARED_SPLIT_H */

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* stage.h - what payload passes through on its way between processes, a part of layout.h. */
+#ifndef EMU_PAYLOAD_STAGE_H
+#define EMU_PAYLOAD_STAGE_H
+
+#include "emu/fabric/entry.h"
+
+/* A staging buffer, for a payload that is too long for an inline CQE: inline.h. */
+struct emu_stage {
+	emu_ref data;    /* 0: none yet */
+	uint32_t bytes;  /* of it */
+	uint32_t cq;     /* in use for this CQ; 0: free */
+	uint32_t number; /* of the completion */
+};
+
+/* A payload that its sender offers to the receiver in pieces: split.h. */
+struct emu_split {
+	uint64_t claims; /* number of the offer << 32 | bytes that have been claimed */
+	uint64_t from_addr, to_addr;
+	uint32_t to_lkey;
+	uint32_t length;
+	uint16_t from, to; /* processes */
+};
+
+#endif /* EMU_PAYLOAD_STAGE_H */

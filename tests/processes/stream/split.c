@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * split - long messages of which both ends copy a part (emu/payload/split.h). The system calls that
+ * copy are this program's own: at its first piece the sender waits until the receiver has begun one
+ * of its own, which then goes well, comes too late, fails, or is the last thing that one of the two
+ * does. Each message arrives whole, or not at all if an end of it dies. Each case has a receiver
+ * and a sender of its own, in one fabric.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/processes/die.h"
+
+#define QUALIFIER 7970
+#define LARGEST   (3u << 20)
+#define LEAST     (32u << 10) /* no piece is shorter, and no other copy by pid is as long */
+#define UNASKED   76
+#define SKIPPED   77
+
+static const uint32_t sizes[] = { 128u << 10, 256u << 10, (1u << 20) + 1, LARGEST - 12345 };
+#define COUNT_SIZES ((int)(sizeof(sizes) / sizeof(sizes[0])))
+
+enum way {
+	POLLS,        /* the receiver polls, and copies pieces in time */
+	WAITS,        /* it waits for the fabric's lock, and does the same */
+	IS_LATE,      /* it copies its piece when the sender's buffer has changed again */
+	CANNOT_READ,  /* its copy fails */
+	CANNOT_WRITE, /* the sender's does */
+	SENDER_DIES,
+	RECEIVER_DIES, /* with a piece that it has claimed */
+	WAYS
+};
+
+static const char *const names[] = {
+	[POLLS] = "a receiver that polls helps",
+	[WAITS] = "one that waits for the lock helps",
+	[IS_LATE] = "a copy that is late changes nothing",
+	[CANNOT_READ] = "the receiver's copy fails",
+	[CANNOT_WRITE] = "the sender's copy fails",
+	[SENDER_DIES] = "the sender dies",
+	[RECEIVER_DIES] = "the receiver dies",
+};
+
+static struct {
+	enum way way;
+	uint32_t size;
+	bool sends;
+	int from, to;         /* pipes from and to the other end */
+	unsigned int copies;  /* pieces that this end has begun */
+	unsigned int unasked; /* those of another thread of the receiver than the program's */
+} t;
+
+static void tell(void)
+{
+	if (write(t.to, "", 1) != 1)
+		pair_fail("the other end is gone");
+}
+
+static void await(void)
+{
+	char said;
+
+	if (read(t.from, &said, 1) != 1)
+		pair_fail("the other end is gone");
+}
+
+/* ---- the system calls ---- */
+
+/* Is this the piece of that number, from 0, of this end? */
+static bool is_piece(const struct iovec *local, unsigned int number)
+{
+	return local->iov_len >= LEAST && t.copies++ == number;
+}
+
+static ssize_t refuse(void)
+{
+	errno = EFAULT;
+	return -1;
+}
+
+/* The receiver reads a piece. */
+ssize_t process_vm_readv(pid_t pid, const struct iovec *local, unsigned long locals,
+			 const struct iovec *remote, unsigned long remotes, unsigned long flags)
+{
+	/* The late one is not the first one, which is whole. */
+	bool it = is_piece(local, t.way == IS_LATE);
+	ssize_t copied;
+
+	if (it && t.way == IS_LATE) {
+		tell();
+		await();
+	}
+	t.unasked += it && syscall(SYS_gettid) != getpid();
+	copied = it && t.way == CANNOT_READ ? refuse()
+					    : syscall(SYS_process_vm_readv, pid, local, locals,
+						      remote, remotes, flags);
+	if (it && t.way != IS_LATE)
+		tell();
+	if (it && t.way == RECEIVER_DIES)
+		kill(getpid(), SIGKILL);
+	return copied;
+}
+
+/* The sender writes a piece. */
+ssize_t process_vm_writev(pid_t pid, const struct iovec *local, unsigned long locals,
+			  const struct iovec *remote, unsigned long remotes, unsigned long flags)
+{
+	bool first = is_piece(local, 0);
+
+	if (first && t.way == WAITS)
+		tell();
+	if (first)
+		await();
+	if (first && t.way == SENDER_DIES)
+		kill(getpid(), SIGKILL);
+	return first && t.way == CANNOT_WRITE
+		       ? refuse()
+		       : syscall(SYS_process_vm_writev, pid, local, locals, remote, remotes, flags);
+}
+
+/* ---- an end ---- */
+
+struct end {
+	DAT_IA_HANDLE ia;
+	DAT_EVD_HANDLE async, recv, send, other;
+	DAT_PZ_HANDLE pz;
+	DAT_EP_HANDLE ep;
+	DAT_LMR_HANDLE lmr;
+	DAT_LMR_CONTEXT key;
+	uint8_t *memory;
+};
+
+static uint8_t byte_of(uint32_t at)
+{
+	return (uint8_t)(at * 7 + (at >> 8) * 13 + (at >> 16) * 31 + t.size + 1);
+}
+
+static void make_evd(const struct end *end, DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
+{
+	pair_check(dat_evd_create(end->ia, 8, DAT_HANDLE_NULL, flags, evd), "dat_evd_create");
+}
+
+static void open_end(struct end *end)
+{
+	DAT_EP_ATTR attr = { .service_type = DAT_SERVICE_TYPE_RC,
+			     .max_recv_dtos = 4,
+			     .max_request_dtos = 4,
+			     .max_recv_iov = 1,
+			     .max_request_iov = 1 };
+	DAT_REGION_DESCRIPTION region;
+	DAT_RMR_CONTEXT remote;
+	DAT_VADDR address;
+	DAT_VLEN length;
+
+	pair_check(dat_ia_open((DAT_NAME_PTR) "emu0", 8, &end->async, &end->ia), "dat_ia_open");
+	pair_check(dat_pz_create(end->ia, &end->pz), "dat_pz_create");
+	make_evd(end, DAT_EVD_DTO_FLAG, &end->recv);
+	make_evd(end, DAT_EVD_DTO_FLAG, &end->send);
+	make_evd(end, DAT_EVD_CR_FLAG | DAT_EVD_CONNECTION_FLAG, &end->other);
+	end->memory = calloc(1, LARGEST);
+	if (!end->memory)
+		pair_fail("out of memory");
+	region.for_va = end->memory;
+	pair_check(dat_lmr_create(end->ia, DAT_MEM_TYPE_VIRTUAL, region, LARGEST, end->pz,
+				  DAT_MEM_PRIV_ALL_FLAG, &end->lmr, &end->key, &remote, &length,
+				  &address),
+		   "dat_lmr_create");
+	pair_check(dat_ep_create(end->ia, end->pz, end->recv, end->send, end->other, &attr,
+				 &end->ep),
+		   "dat_ep_create");
+}
+
+static DAT_LMR_TRIPLET segment(const struct end *end, uint32_t length)
+{
+	return (DAT_LMR_TRIPLET){ .lmr_context = end->key,
+				  .virtual_address = (DAT_VADDR)(uintptr_t)end->memory,
+				  .segment_length = length };
+}
+
+static void post_receive(const struct end *end)
+{
+	DAT_LMR_TRIPLET whole = segment(end, LARGEST);
+
+	pair_check(dat_ep_post_recv(end->ep, 1, &whole, (DAT_DTO_COOKIE){ .as_64 = 1 },
+				    DAT_COMPLETION_DEFAULT_FLAG),
+		   "dat_ep_post_recv");
+}
+
+static void post_send(const struct end *end, uint32_t length)
+{
+	DAT_LMR_TRIPLET piece = segment(end, length);
+
+	pair_check(dat_ep_post_send(end->ep, 1, &piece, (DAT_DTO_COOKIE){ .as_64 = 2 },
+				    DAT_COMPLETION_DEFAULT_FLAG),
+		   "dat_ep_post_send");
+}
+
+/* Polls: a receiver that sleeps copies nothing. */
+static DAT_DTO_COMPLETION_EVENT_DATA poll_for(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT event;
+
+	while (dat_evd_dequeue(evd, &event) != DAT_SUCCESS)
+		;
+	return event.event_data.dto_completion_event_data;
+}
+
+static void expect_success(DAT_EVD_HANDLE evd)
+{
+	if (poll_for(evd).status != DAT_DTO_SUCCESS)
+		pair_fail("a transfer failed");
+}
+
+/* ---- the receiver ---- */
+
+static void expect_whole(const struct end *end)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA dto = poll_for(end->recv);
+
+	if (dto.status != DAT_DTO_SUCCESS || dto.transfered_length != t.size)
+		pair_fail("a Receive failed");
+	for (uint32_t at = 0; at < LARGEST; at++)
+		if (end->memory[at] != (at < t.size ? byte_of(at) : 0))
+			pair_fail("other bytes");
+	if (t.copies == 0)
+		pair_fail("the receiver copied nothing");
+}
+
+/* Its message has not arrived, though parts of it may have. */
+static void expect_death(const struct end *end)
+{
+	if (poll_for(end->recv).status == DAT_DTO_SUCCESS)
+		pair_fail("a message of the dead is complete");
+	expect_event(end->other, DAT_CONNECTION_EVENT_BROKEN);
+}
+
+static void receive(void)
+{
+	struct end end = { .async = DAT_HANDLE_NULL };
+	DAT_PSP_HANDLE psp;
+	DAT_EVENT event;
+
+	open_end(&end);
+	pair_check(dat_psp_create(end.ia, QUALIFIER, end.other, DAT_PSP_CONSUMER_FLAG, &psp),
+		   "dat_psp_create");
+	tell();
+	event = expect_event(end.other, DAT_CONNECTION_REQUEST_EVENT);
+	post_receive(&end);
+	pair_check(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, end.ep, 0, NULL),
+		   "dat_cr_accept");
+	expect_event(end.other, DAT_CONNECTION_EVENT_ESTABLISHED);
+	tell();
+	if (t.way == WAITS) {
+		await(); /* the sender holds the lock */
+		post_send(&end, 8);
+		if (t.copies == 0)
+			pair_fail("a thread that waits for the lock copied nothing");
+	}
+	if (t.way == SENDER_DIES) {
+		expect_death(&end);
+	} else {
+		expect_whole(&end);
+		expect_event(end.other, DAT_CONNECTION_EVENT_DISCONNECTED);
+	}
+	pair_check(dat_ia_close(end.ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close");
+	exit(t.way == POLLS && t.unasked ? UNASKED : 0);
+}
+
+/* ---- the sender ---- */
+
+static void connect_to(const struct end *end)
+{
+	struct sockaddr_in host = { .sin_family = AF_INET,
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+
+	pair_check(dat_ep_connect(end->ep, (DAT_IA_ADDRESS_PTR)&host, QUALIFIER,
+				  DAT_TIMEOUT_INFINITE, 0, NULL, DAT_QOS_BEST_EFFORT,
+				  DAT_CONNECT_DEFAULT_FLAG),
+		   "dat_ep_connect");
+	expect_event(end->other, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+static void send_one(const struct end *end)
+{
+	for (uint32_t at = 0; at < t.size; at++)
+		end->memory[at] = byte_of(at);
+	post_send(end, t.size);
+	if (t.copies == 0)
+		exit(SKIPPED);
+	if (t.way == RECEIVER_DIES) {
+		poll_for(end->send);
+		expect_event(end->other, DAT_CONNECTION_EVENT_BROKEN);
+		return;
+	}
+	expect_success(end->send);
+	/* The Send is complete: a change of its buffer must not reach the receiver. */
+	memset(end->memory, 0xee, LARGEST);
+	if (t.way == IS_LATE)
+		tell();
+	if (t.way == WAITS)
+		expect_success(end->recv);
+	pair_check(dat_ep_disconnect(end->ep, DAT_CLOSE_GRACEFUL_FLAG), "dat_ep_disconnect");
+	expect_event(end->other, DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+static void send_to_it(void)
+{
+	struct end end = { .async = DAT_HANDLE_NULL };
+
+	open_end(&end);
+	await();
+	connect_to(&end);
+	if (t.way == WAITS)
+		post_receive(&end);
+	await();
+	send_one(&end);
+	pair_check(dat_ia_close(end.ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close");
+	exit(0);
+}
+
+/* ---- the cases ---- */
+
+static pid_t start_end(bool sends, const int in[2], const int out[2])
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	close(in[1]);
+	close(out[0]);
+	t.from = in[0];
+	t.to = out[1];
+	if (sends)
+		send_to_it();
+	receive();
+	return -1;
+}
+
+/* It ends well, or is killed where it is to die. */
+static void expect_end(pid_t pid, bool dies, const char *what)
+{
+	static int ends, unasked;
+	int status;
+
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		pair_fail("no process");
+	if (ends++ == 0 && WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED) {
+		printf("skipped: this process cannot write to the memory of another one\n");
+		exit(SKIPPED);
+	}
+	/*
+	 * The library's helper thread takes the fabric's lock from time to time, and helps if it
+	 * has to wait for it. That happens by chance, and not each time.
+	 */
+	if (WIFEXITED(status) && WEXITSTATUS(status) == UNASKED && ++unasked < COUNT_SIZES)
+		return;
+	if (dies ? !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL : status)
+		pair_fail(what);
+}
+
+static void run_case(enum way way, uint32_t size)
+{
+	int there[2], back[2];
+	pid_t receiver, sender;
+
+	hang_begin(names[way]);
+	t.way = way;
+	t.size = size;
+	if (pipe(there) || pipe(back))
+		pair_fail("no pipe");
+	receiver = start_end(false, there, back);
+	sender = start_end(true, back, there);
+	for (int i = 0; i < 2; i++) {
+		close(there[i]);
+		close(back[i]);
+	}
+	expect_end(sender, way == SENDER_DIES, "the sender does not end well");
+	expect_end(receiver, way == RECEIVER_DIES, "the receiver does not end well");
+}
+
+/* A process that keeps the fabric, with the entries of those that have died. */
+static pid_t start_keeper(void)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+	int in[2], out[2];
+	pid_t pid;
+
+	if (pipe(in) || pipe(out))
+		pair_fail("no pipe");
+	t.from = in[0];
+	t.to = out[1];
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		t.from = out[0];
+		t.to = in[1];
+		pair_check(dat_ia_open((DAT_NAME_PTR) "emu0", 8, &async, &ia), "dat_ia_open");
+		tell();
+		await();
+		pair_check(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close");
+		exit(0);
+	}
+	await();
+	return pid;
+}
+
+int main(void)
+{
+	pid_t keeper = start_keeper();
+
+	for (int way = 0; way < WAYS; way++)
+		for (int i = 0; i < COUNT_SIZES; i++)
+			run_case((enum way)way, sizes[i]);
+	run_case(POLLS, sizes[0]); /* in the entry of a receiver that died while it helped */
+	tell();
+	expect_end(keeper, false, "the keeper does not end well");
+	printf("%d messages, of each what is right\n", WAYS * COUNT_SIZES + 1);
+	return 0;
+}
