@@ -120,11 +120,11 @@ bool emu_inline_place(struct emu_world *w, const struct emu_inline_cqe *cqe)
 	uint32_t length = cqe->length, stage = cqe->stage;
 	const void *from = cqe->data;
 
-	if (cqe->flags & EMU_INLINE_SPLIT) {
-		addr += cqe->rest.at;
-		length = cqe->rest.length;
-	}
-	if (length > EMU_INLINE_BYTES || (cqe->flags & EMU_INLINE_SPLIT)) {
+	if (length > EMU_INLINE_BYTES) {
+		if (cqe->flags & EMU_INLINE_SPLIT) {
+			addr += cqe->rest.at;
+			length = cqe->rest.length;
+		}
 		if (length > EMU_STAGE_BYTES || stage >= EMU_STAGES)
 			return true;
 		from = emu_at(w, w->fab->shared.stage[stage].data);

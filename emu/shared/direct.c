@@ -127,7 +127,7 @@ static uint8_t recv_flags(const struct delivery *d)
 	return (uint8_t)emu_recv_flags(d->rwqe, d->wr->flags);
 }
 
-static void fill_inline_cqe(const struct delivery *d)
+static inline __attribute__((always_inline)) void fill_inline_cqe(const struct delivery *d)
 {
 	struct emu_inline_cqe *cqe = d->cqe;
 
@@ -149,8 +149,8 @@ static bool place_afar(struct emu_world *w, const struct delivery *d)
 	       emu_reach_copy(w, &to, &from, d->wr->length) == EMU_COPY_OK;
 }
 
-/* Let the receiver copy its part of the payload. */
-static bool place_split(struct emu_world *w, const struct delivery *d)
+/* Copy a long payload together with the receiver. False: it has to go another way. */
+static __attribute__((noinline)) bool place_split(struct emu_world *w, struct delivery *d)
 {
 	const struct nic_sge *to = &d->rwqe->sge[0];
 	const struct emu_split_way way = { .to = emu_process_of(w, d->to->adapter),
@@ -159,24 +159,29 @@ static bool place_split(struct emu_world *w, const struct delivery *d)
 					   .from_addr = d->wr->sge->addr,
 					   .length = d->wr->length };
 
-	return emu_split_place(w, d->recv_cq, &way);
+	if (!emu_split_place(w, d->recv_cq, &way))
+		return false;
+	d->cqe = emu_inline_at(w, d->recv_cq, d->recv_cq->put);
+	fill_inline_cqe(d);
+	d->cqe->flags |= EMU_INLINE_SPLIT;
+	return true;
 }
 
-/* Copy the payload to an inline CQE (or staging buffer), else straight to its destination. */
+/*
+ * Copy the payload to an inline CQE (or staging buffer), or a long one straight to its destination.
+ */
 static bool place_payload(struct emu_world *w, struct delivery *d)
 {
-	uint32_t number = d->recv_cq->put;
-	bool split;
+	uint32_t number = d->recv_cq->put, length = d->wr->length;
 
 	if (!has_room(d->recv_cq, EMU_INLINE_CQES))
 		return place_afar(w, d);
-	split = d->wr->length >= EMU_SPLIT_LEAST && place_split(w, d);
-	if (!split && !emu_inline_load(w, d->recv_cq, number, d->wr->sge->addr, d->wr->length))
+	if (__builtin_expect(length >= EMU_SPLIT_LEAST, 0) && place_split(w, d))
+		return true;
+	if (!emu_inline_load(w, d->recv_cq, number, d->wr->sge->addr, length))
 		return place_afar(w, d);
 	d->cqe = emu_inline_at(w, d->recv_cq, number);
 	fill_inline_cqe(d);
-	if (split)
-		d->cqe->flags |= EMU_INLINE_SPLIT;
 	return true;
 }
 
