@@ -111,6 +111,24 @@ bool emu_inline_load_long(struct emu_world *w, const struct emu_cq *cq, uint32_t
 
 /* ---- at the receiver ---- */
 
+/* The piece, and behind it in the staging buffer the last bytes of the payload. */
+static __attribute__((noinline)) bool place_rest(struct emu_world *w,
+						 const struct emu_inline_cqe *cqe)
+{
+	uint64_t addr = cqe->addr;
+	uint32_t length = cqe->length, stage = cqe->stage;
+	uint32_t at = cqe->rest.at, piece = cqe->rest.length;
+	const uint8_t *from;
+
+	if (!piece || piece > EMU_STAGE_BYTES - EMU_SPLIT_LAST || stage >= EMU_STAGES ||
+	    !emu_mr_covers(w, cqe->lkey, addr, length) || at > length || piece > length - at)
+		return true;
+	from = emu_at(w, w->fab->shared.stage[stage].data);
+	return emu_reach_place_from_arena(addr + at, from, piece) &&
+	       emu_reach_place_from_arena(addr + length - EMU_SPLIT_LAST, from + piece,
+					  EMU_SPLIT_LAST);
+}
+
 /*
  * Another process may have written garbage: addresses are checked against this process's regions.
  */
@@ -121,10 +139,8 @@ bool emu_inline_place(struct emu_world *w, const struct emu_inline_cqe *cqe)
 	const void *from = cqe->data;
 
 	if (length > EMU_INLINE_BYTES) {
-		if (cqe->flags & EMU_INLINE_SPLIT) {
-			addr += cqe->rest.at;
-			length = cqe->rest.length;
-		}
+		if (cqe->flags & EMU_INLINE_SPLIT)
+			return place_rest(w, cqe);
 		if (length > EMU_STAGE_BYTES || stage >= EMU_STAGES)
 			return true;
 		from = emu_at(w, w->fab->shared.stage[stage].data);

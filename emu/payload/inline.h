@@ -30,6 +30,7 @@
 #define EMU_INLINE_LOST  (1u << 8) /* among flags: its destination was gone */
 #define EMU_INLINE_SPLIT (1u << 9) /* likewise: all but `rest` has been placed */
 #define EMU_INLINE_OLD   (1u << 30)
+#define EMU_SPLIT_LAST   8u   /* bytes of a split payload that are placed behind all others */
 #define EMU_INLINE_BYTES 216u /* of payload; an inline CQE is four cache lines */
 
 struct emu_inline_cqe {
@@ -45,7 +46,7 @@ struct emu_inline_cqe {
 		uint8_t data[EMU_INLINE_BYTES];
 		struct {
 			uint32_t at, length;
-		} rest; /* of a payload that was split: what is in the staging buffer */
+		} rest; /* the piece of a split payload that is in the staging buffer; 0: none */
 	};
 };
 

@@ -194,13 +194,20 @@ bool emu_peer_write(struct emu_world *w, uint16_t process, uint64_t to, const vo
 bool emu_peer_read_piece(struct emu_world *w, uint16_t process, uint64_t from, void *to,
 			 uint64_t length)
 {
-	return read_by_pid(&w->membership->peer[process], from, to, length);
+	struct emu_peer *peer = &w->membership->peer[process];
+
+	if (is_there(peer) && read_by_pid(peer, from, to, length))
+		return true;
+	peer->fails = true;
+	return false;
 }
 
 bool emu_peer_write_piece(struct emu_world *w, uint16_t process, uint64_t to, const void *from,
 			  uint64_t length)
 {
-	return write_by_pid(&w->membership->peer[process], to, from, length);
+	const struct emu_peer *peer = &w->membership->peer[process];
+
+	return is_there(peer) && write_by_pid(peer, to, from, length);
 }
 
 bool emu_peer_is_there(struct emu_world *w, uint16_t process)

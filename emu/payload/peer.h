@@ -27,6 +27,7 @@
 struct emu_peer {
 	int memory; /* descriptor of its address space; 0: none */
 	bool tried; /* without `memory`: it cannot be accessed */
+	bool fails; /* a piece of a payload of it could not be read */
 	int32_t pid;
 	uint32_t generation; /* of the entry of the process's table that this is about */
 	uint64_t probe, nonce;
@@ -39,8 +40,8 @@ bool emu_peer_read(struct emu_world *w, uint16_t process, uint64_t from, void *t
 bool emu_peer_write(struct emu_world *w, uint16_t process, uint64_t to, const void *from,
 		    uint64_t length);
 /*
- * The same for one piece of a long payload. Whether the process is still the one that joined is
- * asked before the first piece and after the last one.
+ * The same for one piece of a long payload, without a look behind it: emu_peer_is_there is asked
+ * after the last one.
  */
 bool emu_peer_read_piece(struct emu_world *w, uint16_t process, uint64_t from, void *to,
 			 uint64_t length);

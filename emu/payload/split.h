@@ -24,9 +24,16 @@
  * A receiver may be stopped between its claim and its copy, or be short of processors. The sender
  * waits for that piece for a fraction of a millisecond, and then puts it in a staging buffer, which
  * it has set aside before; the receiver copies it from there when it dequeues the completion. That
- * follows the late copy, which is made in a poll of the same CQ. So a sender whose Send is complete
- * may use its buffer again, though the receiver is still about to read it. If a sender is killed,
- * its offer stays open until the next one; its Receive is not taken, and reads fail.
+ * follows the late copy, which is made with the library's lock, as the dequeue is. So a sender
+ * whose Send is complete may use its buffer again, though the receiver is still about to read it.
+ * Until the late copy has been made, payload for that process takes the way through its inbox
+ * (reach.h).
+ *
+ * If a sender is killed, recovery withdraws its offer, and its Receive is not taken. A receiver
+ * that cannot read a piece says so, and the sender sends the payload another way; it does not help
+ * that sender any longer, so a piece that it does not finish is always the last one it has claimed.
+ *
+ * The last bytes are written after all others, for a program that spins on its buffer.
  */
 #ifndef EMU_SHARED_SPLIT_H
 #define EMU_SHARED_SPLIT_H
@@ -78,6 +85,12 @@ static inline uint32_t emu_split_claim(struct emu_split *s, uint32_t offer, uint
 	return (uint32_t)claims;
 }
 
+/* Does the process copy a piece at this moment, or is it about to, perhaps late? */
+static inline bool emu_split_helps(const struct emu_process *p)
+{
+	return __atomic_load_n(&p->helps, __ATOMIC_ACQUIRE);
+}
+
 /* A payload, and where it goes. */
 struct emu_split_way {
 	uint16_t to;      /* process */
@@ -92,6 +105,8 @@ struct emu_split_way {
  * nothing is offered any longer.
  */
 bool emu_split_place(struct emu_world *w, const struct emu_cq *cq, const struct emu_split_way *way);
+/* The process that offered something has died: nothing can be claimed any longer. */
+void emu_split_withdraw(struct emu_world *w);
 /* Take pieces of what is offered to this process, if anything is. */
 bool emu_split_help(struct emu_world *w);
 

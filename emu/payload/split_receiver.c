@@ -12,8 +12,9 @@
 static bool may_help(struct emu_world *w, const struct emu_split *offered)
 {
 	return offered->from != w->process &&
+	       emu_process(w, offered->from)->generation == offered->generation &&
 	       emu_mr_covers(w, offered->to_lkey, offered->to_addr, offered->length) &&
-	       emu_peer_reach(w, offered->from) && emu_peer_is_there(w, offered->from);
+	       emu_peer_reach(w, offered->from) && !w->membership->peer[offered->from].fails;
 }
 
 /* False: some of the memory is gone. */
@@ -38,6 +39,7 @@ static struct emu_split read_offer(const struct emu_split *s)
 		.to_addr = __atomic_load_n(&s->to_addr, __ATOMIC_RELAXED),
 		.to_lkey = __atomic_load_n(&s->to_lkey, __ATOMIC_RELAXED),
 		.length = __atomic_load_n(&s->length, __ATOMIC_RELAXED),
+		.generation = __atomic_load_n(&s->generation, __ATOMIC_RELAXED),
 		.from = __atomic_load_n(&s->from, __ATOMIC_RELAXED),
 	};
 
@@ -51,14 +53,16 @@ bool emu_split_help(struct emu_world *w)
 	struct emu_process *own = emu_process(w, w->process);
 	struct emu_split offered;
 
-	if (__atomic_load_n(&s->to, __ATOMIC_RELAXED) != w->process)
+	/* At its exit this process takes the fabric's lock without the library's. */
+	if (__atomic_load_n(&s->to, __ATOMIC_RELAXED) != w->process || own->exits)
 		return false;
 	offered = read_offer(s);
 	if ((uint32_t)offered.claims >= offered.length || !may_help(w, &offered))
 		return false;
 	__atomic_store_n(&own->helps, true, __ATOMIC_RELAXED);
 	if (!read_pieces(w, s, &offered))
-		own->help_failed = (uint32_t)(offered.claims >> 32);
+		__atomic_store_n(&own->help_failed, (uint32_t)(offered.claims >> 32),
+				 __ATOMIC_RELAXED);
 	__atomic_store_n(&own->helps, false, __ATOMIC_RELEASE);
 	return true;
 }

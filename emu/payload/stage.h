@@ -19,7 +19,8 @@ struct emu_split {
 	uint64_t from_addr, to_addr;
 	uint32_t to_lkey;
 	uint32_t length;
-	uint16_t from, to; /* processes */
+	uint32_t generation; /* of the sender's entry */
+	uint16_t from, to;   /* processes */
 };
 
 #endif /* EMU_PAYLOAD_STAGE_H */

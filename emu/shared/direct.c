@@ -146,6 +146,7 @@ static bool place_afar(struct emu_world *w, const struct delivery *d)
 	struct emu_place from = { w->process, d->wr->sge->addr, 0 };
 
 	return to.process && emu_peer_reach(w, to.process) &&
+	       !emu_split_helps(emu_process(w, to.process)) &&
 	       emu_reach_copy(w, &to, &from, d->wr->length) == EMU_COPY_OK;
 }
 

@@ -12,6 +12,7 @@
 #include "emu/cm.h"
 #include "direct.h"
 #include "emu/fabric/sharing.h"
+#include "emu/payload/split.h"
 #include "emu/wire/links.h"
 #include "emu/wire/wire.h"
 #include "inbox.h"
@@ -420,6 +421,7 @@ static void recount_reasons(struct emu_world *w)
 
 void emu_recover(struct emu_world *w)
 {
+	emu_split_withdraw(w);
 	emu_direct_undo(w);
 	roll_back_event(w);
 	rebuild_inboxes(w);

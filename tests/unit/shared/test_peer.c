@@ -19,6 +19,7 @@
 #include "emu/fabric/spare.h"
 #include "emu/payload/reach.h"
 #include "emu/payload/split.h"
+#include "emu/shared/inbox.h"
 #include "emu/shared/shared.h"
 #include "tests/support/support.h"
 
@@ -264,6 +265,79 @@ START_TEST(a_receiver_that_still_helps_is_offered_nothing)
 }
 END_TEST
 
+static struct emu_split *offer(uint64_t from_addr)
+{
+	struct emu_split *split = &world->fab->shared.split;
+
+	*split = (struct emu_split){ .claims = ((split->claims >> 32) + 1) << 32,
+				     .from = OTHER,
+				     .generation = emu_process(world, OTHER)->generation,
+				     .to = OWN,
+				     .from_addr = from_addr,
+				     .to_addr = (uintptr_t)mine,
+				     .to_lkey = 1 << 8,
+				     .length = ROOM };
+	return split;
+}
+
+/* Its entry may have another process now, and be the same in everything else. */
+START_TEST(what_another_process_than_the_sender_has_is_not_read)
+{
+	pid_t other = start_other();
+
+	offer((uintptr_t)theirs)->generation++;
+	ck_assert(!emu_split_help(world));
+	offer((uintptr_t)theirs);
+	emu_split_withdraw(world);
+	ck_assert(!emu_split_help(world));
+	ck_assert_uint_eq(mine[0], PAYLOAD);
+	ck_assert_uint_eq(mine[ROOM - 1], PAYLOAD);
+	offer((uintptr_t)theirs);
+	ck_assert(emu_split_help(world));
+	ck_assert_uint_eq(mine[0], 0);
+	ck_assert_uint_eq(mine[ROOM - 1], 0);
+	end(other);
+}
+END_TEST
+
+START_TEST(a_sender_whose_memory_cannot_be_read_is_not_helped_again)
+{
+	struct emu_process *own = emu_process(world, OWN);
+	pid_t other = start_other();
+	uint64_t number = offer(EMU_PAGE)->claims >> 32;
+
+	ck_assert(emu_split_help(world));
+	ck_assert_uint_eq(own->help_failed, number);
+	ck_assert(!own->helps);
+	offer((uintptr_t)theirs);
+	ck_assert(!emu_split_help(world));
+	ck_assert_uint_eq(mine[0], PAYLOAD);
+	end(other);
+}
+END_TEST
+
+/* A late copy is made before the inbox is emptied. */
+START_TEST(payload_for_a_receiver_that_helps_goes_through_its_inbox)
+{
+	struct emu_process *process = emu_process(world, OTHER);
+	pid_t other = start_other();
+
+	process->helps = true;
+	ck_assert(send_bytes(64));
+	process->helps = false;
+	ck_assert(send_bytes(ROOM)); /* it does not overtake */
+	ck_assert_uint_eq(arrived(other), 0);
+	emu_inbox_discard(world, OTHER);
+	process->detour = false;
+	ck_assert(send_bytes(64));
+	ck_assert_uint_eq(arrived(other), 64);
+	emu_process(world, OWN)->detour = true;
+	emu_inbox_empty(world);
+	ck_assert(!emu_process(world, OWN)->detour);
+	end(other);
+}
+END_TEST
+
 /* Descriptor 0 is the program's; a process without an entry has none. */
 START_TEST(who_leaves_closes_no_descriptor_of_the_program)
 {
@@ -290,6 +364,9 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, a_pid_that_is_used_again_at_the_opening_leads_to_no_other_member);
 	tcase_add_test(tcase, a_process_that_does_not_map_the_arena_is_not_written_to);
 	tcase_add_test(tcase, a_receiver_that_still_helps_is_offered_nothing);
+	tcase_add_test(tcase, what_another_process_than_the_sender_has_is_not_read);
+	tcase_add_test(tcase, a_sender_whose_memory_cannot_be_read_is_not_helped_again);
+	tcase_add_test(tcase, payload_for_a_receiver_that_helps_goes_through_its_inbox);
 	tcase_add_test(tcase, who_leaves_closes_no_descriptor_of_the_program);
 	suite_add_tcase(suite, tcase);
 }

@@ -10,6 +10,7 @@
 #include "emu/fabric/arena.h"
 #include "emu/fabric/queue.h"
 #include "emu/fabric/spare.h"
+#include "emu/payload/split.h"
 #include "emu/shared/inbox.h"
 #include "emu/shared/recover.h"
 #include "emu/shared/runner.h"
@@ -319,6 +320,17 @@ START_TEST(a_queue_that_cannot_be_fails_the_adapters_of_every_process)
 }
 END_TEST
 
+START_TEST(pieces_that_a_dead_process_offers_are_not_claimed)
+{
+	struct emu_split *split = &world->fab->shared.split;
+
+	split->claims = (uint64_t)7 << 32;
+	emu_recover(world);
+	ck_assert_uint_eq(emu_split_claim(split, 7, 1u << 20), EMU_SPLIT_NONE);
+	ck_assert_uint_eq(split->claims >> 32, 7);
+}
+END_TEST
+
 static unsigned int losses;
 
 static void count_loss(void *cq, void *qp, enum nic_opcode opcode)
@@ -372,6 +384,7 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, Q6_no_timer_runs_without_a_request_or_without_a_peer);
 	tcase_add_loop_test(tcase, a_queue_that_cannot_be_fails_the_adapters_of_every_process, 0,
 			    COUNT(places));
+	tcase_add_test(tcase, pieces_that_a_dead_process_offers_are_not_claimed);
 	tcase_add_loop_test(tcase, an_upcall_about_no_operation_is_not_made, 0, COUNT(operations));
 	suite_add_tcase(suite, tcase);
 }
