@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pair server | pair client HOST ping|rate|bulk [MESSAGES] - measures messages between two
+ * pair server | pair client HOST ping|rate|bulk|wide [MESSAGES] - measures messages between two
  * processes of one fabric. It uses uDAPL only, and both ends poll. pair.sh compares it with other
  * libraries.
  *
  *   ping: 64 bytes there and back, one at a time; prints ns of half a round trip
  *   rate: 64 bytes, 64 messages in flight; prints messages per second
- *   bulk: 1 MiB, 8 messages in flight; prints MB per second
+ *   bulk: 1 MiB, 8 messages in flight, one buffer at each end; prints MB per second
+ *   wide: the same with 8 buffers, 16 MiB in all
  *
  * A message is in flight until it is answered. The receiver answers once for each half of the
  * messages that may be in flight, so there is always a posted buffer for the next one.
@@ -34,7 +35,7 @@ struct end {
 	DAT_EP_HANDLE ep;
 	DAT_LMR_HANDLE lmr;
 	DAT_LMR_CONTEXT key;
-	uint8_t *memory; /* in_flight buffers to send from, then as many to receive into */
+	uint8_t *memory; /* buffers to send from, then as many to receive into */
 	struct job job;
 };
 
@@ -75,7 +76,7 @@ static DAT_LMR_TRIPLET end_segment(const struct end *end, uint32_t buffer, uint3
 
 static void post_send(struct end *end, uint32_t n, uint32_t bytes)
 {
-	DAT_LMR_TRIPLET iov = end_segment(end, n % end->job.in_flight, bytes);
+	DAT_LMR_TRIPLET iov = end_segment(end, n % end->job.buffers, bytes);
 	DAT_DTO_COOKIE cookie = { .as_64 = n };
 
 	pair_check(dat_ep_post_send(end->ep, 1, &iov, cookie, DAT_COMPLETION_DEFAULT_FLAG),
@@ -85,7 +86,7 @@ static void post_send(struct end *end, uint32_t n, uint32_t bytes)
 static void post_recv(struct end *end, uint32_t n)
 {
 	DAT_LMR_TRIPLET iov =
-		end_segment(end, end->job.in_flight + n % end->job.in_flight, end->job.bytes);
+		end_segment(end, end->job.buffers + n % end->job.buffers, end->job.bytes);
 	DAT_DTO_COOKIE cookie = { .as_64 = n };
 
 	pair_check(dat_ep_post_recv(end->ep, 1, &iov, cookie, DAT_COMPLETION_DEFAULT_FLAG),
@@ -228,7 +229,7 @@ static void open_adapter(struct end *end)
 
 static void end_prepare(struct end *end)
 {
-	size_t size = (size_t)2 * end->job.in_flight * end->job.bytes;
+	size_t size = (size_t)2 * end->job.buffers * end->job.bytes;
 	DAT_EP_ATTR attr = { .service_type = DAT_SERVICE_TYPE_RC,
 			     .max_message_size = LARGE,
 			     .max_recv_dtos = 2 * IN_FLIGHT_MAX,
@@ -345,6 +346,6 @@ int main(int argc, char **argv)
 	for (size_t i = 0; (argc == 4 || argc == 5) && i < sizeof(jobs) / sizeof(jobs[0]); i++)
 		if (strcmp(argv[1], "client") == 0 && strcmp(argv[3], jobs[i].name) == 0)
 			return ask_server(argv[2], &jobs[i], argv[4]);
-	fputs("usage: pair server | pair client HOST ping|rate|bulk [MESSAGES]\n", stderr);
+	fputs("usage: pair server | pair client HOST ping|rate|bulk|wide [MESSAGES]\n", stderr);
 	return 2;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pair_fi server NAME | pair_fi client NAME ping|rate|bulk - the measurements of pair.c over
+ * pair_fi server NAME | pair_fi client NAME ping|rate|bulk|wide - the measurements of pair.c over
  * libfabric's shm provider. The build does not compile it; pair.sh does, if libfabric-dev is
  * installed.
  *
@@ -64,7 +64,7 @@ static void poll_for(struct fid_cq *cq)
 
 static void post_send(uint32_t n, uint32_t bytes)
 {
-	uint8_t *from = memory + (size_t)(n % job.in_flight) * job.bytes;
+	uint8_t *from = memory + (size_t)(n % job.buffers) * job.bytes;
 	ssize_t ret;
 
 	do
@@ -75,7 +75,7 @@ static void post_send(uint32_t n, uint32_t bytes)
 
 static void post_recv(uint32_t n)
 {
-	uint8_t *to = memory + (size_t)(job.in_flight + n % job.in_flight) * job.bytes;
+	uint8_t *to = memory + (size_t)(job.buffers + n % job.buffers) * job.bytes;
 
 	check_call(fi_recv(ep, to, job.bytes, NULL, FI_ADDR_UNSPEC, NULL), "fi_recv");
 }
@@ -204,7 +204,7 @@ static void exchange_addresses(const char *name, int client)
 
 static void post_all(void)
 {
-	size_t size = (size_t)2 * job.in_flight * job.bytes;
+	size_t size = (size_t)2 * job.buffers * job.bytes;
 
 	memory = aligned_alloc(4096, (size + 4095) / 4096 * 4096);
 	memset(memory, 1, size);

@@ -12,12 +12,14 @@
 struct job {
 	char name[8];
 	uint32_t bytes, in_flight, messages;
+	uint32_t buffers; /* to send from, and as many to receive into: they are used in turn */
 };
 
 static const struct job jobs[] = {
-	{ "ping", SMALL, 1, 100000 },
-	{ "rate", SMALL, IN_FLIGHT_MAX, 1000000 },
-	{ "bulk", LARGE, 8, 4000 },
+	{ "ping", SMALL, 1, 100000, 1 },
+	{ "rate", SMALL, IN_FLIGHT_MAX, 1000000, IN_FLIGHT_MAX },
+	{ "bulk", LARGE, 8, 4000, 1 },
+	{ "wide", LARGE, 8, 4000, 8 },
 };
 
 #endif /* BENCH_PAIR_JOBS_H */
