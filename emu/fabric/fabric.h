@@ -93,7 +93,8 @@ struct emu_world {
 	struct emu_local_qp qp[EMU_QPS + 1]; /* first, so that its place need not be added */
 	struct emu_fabric *fab;
 	size_t fab_size;
-	uint16_t process; /* number of this process in a shared fabric; 0: private fabric */
+	uint16_t process;        /* number of this process in a shared fabric; 0: private fabric */
+	struct emu_process *own; /* its entry */
 	const struct emu_sharing *sharing; /* hooks of a shared fabric; NULL: private fabric */
 	struct emu_membership *membership; /* of emu/shared; NULL: private fabric */
 	struct emu_config config; /* the fabric's: a copy that no other process can change */

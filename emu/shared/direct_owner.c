@@ -25,14 +25,19 @@ static bool is_general(const struct emu_world *w)
 /* ---- polling a CQ ---- */
 
 /*
- * May a completion be dequeued without the lock? Not while an event that may be rolled back changes
- * the CQ, nor while the inbox may hold the completion's payload, which is loaded after put and so
- * is at least as new.
+ * Without the lock no completion is dequeued while the inbox may hold its payload, or that of an
+ * RDMA Write before it. It is loaded after put, or the number of an inline CQE, and so is at least
+ * as new.
  */
+static bool has_payload_waiting(struct emu_world *w)
+{
+	return __atomic_load_n(&w->own->inbox, __ATOMIC_RELAXED);
+}
+
+/* Nor while an event that may be rolled back changes the CQ. */
 static bool is_whole(struct emu_world *w, uint64_t look)
 {
-	return !emu_cq_was_in_event(look) &&
-	       !__atomic_load_n(&emu_process(w, w->process)->inbox, __ATOMIC_RELAXED);
+	return !emu_cq_was_in_event(look) && !has_payload_waiting(w);
 }
 
 /* Another process may have written garbage: completions are only of QPs of this process. */
@@ -126,6 +131,8 @@ static bool dequeue_one(struct emu_world *w, struct emu_cq *cq, struct nic_wc *w
 	}
 	/* It may have come between the two looks, and a later one be in the ring. */
 	if (is_inline || emu_inline_is_for(cqe, number)) {
+		if (__builtin_expect(has_payload_waiting(w), 0) && !is_general(w))
+			return false;
 		lost = is_lost(w, cqe);
 		if (__builtin_expect(lost, 0) && !is_general(w))
 			return false;
@@ -186,7 +193,7 @@ bool emu_direct_quick(struct nic_world *world)
 bool emu_direct_quiet(struct nic_world *world)
 {
 	struct emu_world *w = (struct emu_world *)world;
-	const struct emu_process *p = emu_process(w, w->process);
+	const struct emu_process *p = w->own;
 	const struct emu_fabric *fab = w->fab;
 
 	if (__atomic_load_n(&p->inbox, __ATOMIC_RELAXED) ||

@@ -233,6 +233,7 @@ static int take_place(struct emu_world *w, const struct nic_config *config)
 		if (emu_process(w, i)->used || !lock_byte(w->membership->fd, F_OFD_SETLK, i, &lock))
 			continue;
 		w->process = i;
+		w->own = emu_process(w, i);
 		register_process(w, config);
 		return 0;
 	}

@@ -7,6 +7,7 @@
 #include "emu/fabric/arena.h"
 #include "emu/shared/direct.h"
 #include "emu/payload/inline.h"
+#include "emu/shared/inbox.h"
 #include "lone.h"
 #include "tests/support/support.h"
 
@@ -132,6 +133,28 @@ START_TEST(completions_of_the_ring_and_inline_ones_come_in_order)
 }
 END_TEST
 
+/* An RDMA Write that went through the inbox comes before a Send that was posted behind it. */
+START_TEST(no_completion_overtakes_the_payload_in_the_inbox)
+{
+	struct emu_cq *cq = make_polled(EMU_FIRST);
+	struct emu_place place = { OWN, (uintptr_t)&to, 0 };
+	uint64_t written = 7;
+
+	ck_assert_int_eq(emu_inbox_copy(world, &place, (uintptr_t)&written, sizeof(written)),
+			 EMU_COPY_OK);
+	if (_i)
+		push(EMU_FIRST);
+	else
+		publish(cq, EMU_FIRST);
+	cq->put = EMU_FIRST + 1;
+	expect_empty();
+	emu_inbox_empty(world);
+	ck_assert_uint_eq(to, 7);
+	expect_poll(EMU_FIRST);
+	end_polled(cq);
+}
+END_TEST
+
 /* Its event may be rolled back. */
 START_TEST(a_completion_of_an_event_waits_for_its_end)
 {
@@ -171,6 +194,7 @@ static void fill(Suite *suite)
 	tcase_add_checked_fixture(tcase, setup, teardown_fabric);
 	tcase_add_test(tcase, an_inline_cqe_is_there_before_put_says_so);
 	tcase_add_test(tcase, completions_of_the_ring_and_inline_ones_come_in_order);
+	tcase_add_loop_test(tcase, no_completion_overtakes_the_payload_in_the_inbox, 0, 2);
 	tcase_add_test(tcase, a_completion_of_an_event_waits_for_its_end);
 	tcase_add_test(tcase, an_old_inline_cqe_is_not_taken_for_a_new_one);
 	suite_add_tcase(suite, tcase);
