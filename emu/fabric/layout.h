@@ -384,7 +384,6 @@ struct emu_process {
 	EMU_OWN_LINE struct emu_delivery delivery; /* in progress */
 	emu_flag helps;       /* it copies pieces of a payload that is split: split.h */
 	uint32_t help_failed; /* number of an offer of which it could not */
-	emu_flag detour;      /* payload for it goes through its inbox: reach.h */
 };
 
 /* A QP, its CQs and its SRQ, as they were before an event ran. */

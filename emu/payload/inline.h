@@ -27,7 +27,8 @@
 #include "emu/mem.h"
 #include "reach.h"
 
-#define EMU_INLINE_LOST  (1u << 8) /* among flags: its destination was gone */
+#define EMU_INLINE_LOST \
+	(1u << 8) /* among flags: its destination was gone, or, if of no length, its sender */
 #define EMU_INLINE_SPLIT (1u << 9) /* likewise: all but `rest` has been placed */
 #define EMU_INLINE_OLD   (1u << 30)
 #define EMU_SPLIT_LAST   8u   /* bytes of a split payload that are placed behind all others */

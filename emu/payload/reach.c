@@ -10,7 +10,6 @@
 #include "emu/mem.h"
 #include "emu/pages.h"
 #include "peer.h"
-#include "split.h"
 #include "emu/shared/shared.h"
 
 static enum emu_copy place_here(struct emu_world *w, const struct emu_place *to, const void *from,
@@ -35,19 +34,10 @@ static enum emu_copy copy_from_process(struct emu_world *w, const struct emu_pla
 	return emu_pages_allow(to->addr, length, true) ? EMU_COPY_BAD_SOURCE : EMU_COPY_BAD_TARGET;
 }
 
-static bool makes_detour(struct emu_world *w, uint16_t process)
-{
-	struct emu_process *p = emu_process(w, process);
-
-	if (emu_split_helps(p))
-		p->detour = true;
-	return p->detour;
-}
-
 static enum emu_copy copy_to_process(struct emu_world *w, const struct emu_place *to,
 				     const struct emu_place *from, uint64_t length)
 {
-	if (!emu_peer_reach(w, to->process) || makes_detour(w, to->process))
+	if (!emu_peer_reach(w, to->process))
 		return emu_inbox_copy(w, to, from->addr, length);
 	if (emu_peer_write(w, to->process, to->addr, emu_memory(from->addr), length))
 		return EMU_COPY_OK;
@@ -106,7 +96,7 @@ bool emu_reach_store(struct emu_world *w, const struct emu_place *to, const void
 	if (to->process == w->process)
 		return emu_mr_is_here(w, to->addr, length) &&
 		       place_here(w, to, from, length) == EMU_COPY_OK;
-	if (emu_peer_reach(w, to->process) && !makes_detour(w, to->process))
+	if (emu_peer_reach(w, to->process))
 		return emu_peer_write(w, to->process, to->addr, from, length);
 	return emu_inbox_copy(w, to, (uintptr_t)from, length) == EMU_COPY_OK;
 }

@@ -7,10 +7,6 @@
  * It copies a payload for another process into the arena and leaves a message in that process's
  * inbox; the receiver copies it into its buffer before it sees the completion, for it empties its
  * inbox first.
- *
- * The same way is taken while a process copies a piece of another payload itself (split.h): it may
- * be late, and the buffer may have been given to this payload since. All that follows goes through
- * the inbox, too, until that is empty, lest it be overtaken (emu_process.detour).
  */
 #ifndef EMU_SHARED_REACH_H
 #define EMU_SHARED_REACH_H

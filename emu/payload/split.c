@@ -9,7 +9,8 @@
 #include "emu/shared/shared.h"
 
 #define LOOKS       10000 /* at a receiver that does not end its copy, before it is staged */
-#define YIELDS_EACH 500   /* of these looks */
+#define PATIENCE    20    /* so many times as many, where it is not staged */
+#define YIELDS_EACH 2500  /* of these looks */
 
 static uint64_t first_claim(uint32_t offer)
 {
@@ -23,6 +24,7 @@ struct split_sender {
 	struct emu_stage *stage; /* set aside for a piece that the receiver does not finish */
 	uint32_t offer;
 	uint32_t length; /* without the last bytes */
+	bool is_late;    /* the receiver, with its last piece */
 	uint32_t theirs; /* the last piece that the receiver has claimed; EMU_SPLIT_NONE */
 };
 
@@ -93,10 +95,12 @@ static bool write_pieces(struct split_sender *s)
 }
 
 /* The receiver may need the processor on which this thread runs. */
-static bool wait_for_receiver(const struct split_sender *s)
+bool emu_split_wait(const struct emu_process *receiver, bool patiently)
 {
-	for (int looks = 1; emu_split_helps(s->receiver); looks++) {
-		if (looks > LOOKS)
+	int most = patiently ? PATIENCE * LOOKS : LOOKS;
+
+	for (int looks = 1; emu_split_helps(receiver); looks++) {
+		if (looks > most)
 			return false;
 		if (looks % YIELDS_EACH == 0)
 			syscall(SYS_sched_yield);
@@ -136,17 +140,22 @@ static bool could_help(const struct split_sender *s)
 
 static bool copy_split(struct split_sender *s, const struct emu_cq *cq)
 {
-	if (!write_pieces(s)) {
+	bool written = write_pieces(s);
+
+	if (!written)
 		close_offer(s);
-		wait_for_receiver(s);
+	/* Once all is claimed, or nothing can be, a receiver that begins to help is not late. */
+	s->is_late = !emu_split_wait(s->receiver, !written) &&
+		     (!written || s->theirs != EMU_SPLIT_NONE);
+	if (!written)
 		return false;
-	}
-	if (!wait_for_receiver(s) && s->theirs != EMU_SPLIT_NONE)
+	if (s->is_late)
 		return stage_rest(s, cq);
 	return could_help(s) && write_last(s);
 }
 
-bool emu_split_place(struct emu_world *w, const struct emu_cq *cq, const struct emu_split_way *way)
+enum emu_split_placed emu_split_place(struct emu_world *w, const struct emu_cq *cq,
+				      const struct emu_split_way *way)
 {
 	struct split_sender s = { .w = w,
 				  .way = way,
@@ -159,14 +168,14 @@ bool emu_split_place(struct emu_world *w, const struct emu_cq *cq, const struct 
 	cqe->rest.length = 0;
 	if (!emu_peer_reach(w, way->to) || way->to == w->process ||
 	    !emu_mr_is_here(w, way->from_addr, way->length))
-		return false;
+		return EMU_SPLIT_NOT;
 	s.stage = emu_stage_find(w, cq, emu_split_piece(s.length, 0) + EMU_SPLIT_LAST);
 	if (!s.stage || !open_offer(&s, cq))
-		return false;
+		return EMU_SPLIT_NOT;
 	if (copy_split(&s, cq) && emu_peer_is_there(w, way->to))
-		return true;
+		return EMU_SPLIT_PLACED;
 	emu_inline_publish(cqe, cq->put + 1);
-	return false;
+	return s.is_late ? EMU_SPLIT_LATE : EMU_SPLIT_NOT;
 }
 
 void emu_split_withdraw(struct emu_world *w)

@@ -22,16 +22,19 @@
  * its upper half, so a receiver that is late claims nothing of a later one.
  *
  * A receiver may be stopped between its claim and its copy, or be short of processors. The sender
- * waits for that piece for a fraction of a millisecond, and then puts it in a staging buffer, which
- * it has set aside before; the receiver copies it from there when it dequeues the completion. That
- * follows the late copy, which is made with the library's lock, as the dequeue is. So a sender
- * whose Send is complete may use its buffer again, though the receiver is still about to read it.
- * Until the late copy has been made, payload for that process takes the way through its inbox
- * (reach.h).
+ * waits for that piece for a while, and then puts it in a staging buffer, which it has set aside
+ * before; the receiver copies it from there when it dequeues the completion. That follows the late
+ * copy, which is made with the library's lock, as the dequeue is. So a sender whose Send is
+ * complete may use its buffer again, though the receiver is still about to read it.
  *
- * If a sender is killed, recovery withdraws its offer, and its Receive is not taken. A receiver
- * that cannot read a piece says so, and the sender sends the payload another way; it does not help
- * that sender any longer, so a piece that it does not finish is always the last one it has claimed.
+ * No other payload may go to the buffer of a late copy before the dequeue. If the sender then finds
+ * that some of the memory is gone, the connection breaks. If it is killed, recovery withdraws its
+ * offer and gives the Receive back, as for each Send that was not published; but if the receiver is
+ * late, the Receive completes with an error, and an SRQ does not hand it to another connection.
+ *
+ * A receiver that cannot read a piece says so, and the sender sends the payload another way; it
+ * does not help that sender any longer, so a piece that it does not finish is always the last one
+ * that it has claimed.
  *
  * The last bytes are written after all others, for a program that spins on its buffer.
  */
@@ -99,12 +102,18 @@ struct emu_split_way {
 	uint32_t length;
 };
 
-/*
- * Copy the payload of completion cq->put to its destination. True: it is there, but for a piece in
- * a staging buffer if `rest` of the inline CQE says so. False: it has to go another way, and
- * nothing is offered any longer.
- */
-bool emu_split_place(struct emu_world *w, const struct emu_cq *cq, const struct emu_split_way *way);
+enum emu_split_placed {
+	/* It is there, but for a piece in a staging buffer, if `rest` of the inline CQE says so. */
+	EMU_SPLIT_PLACED,
+	EMU_SPLIT_NOT,  /* it has to go another way */
+	EMU_SPLIT_LATE, /* likewise, but not straight: the receiver may yet write to the buffer */
+};
+
+/* Copy the payload of completion cq->put to its destination. */
+enum emu_split_placed emu_split_place(struct emu_world *w, const struct emu_cq *cq,
+				      const struct emu_split_way *way);
+/* Wait for a process that copies a piece; patiently, if much depends on it. False: it is late. */
+bool emu_split_wait(const struct emu_process *receiver, bool patiently);
 /* The process that offered something has died: nothing can be claimed any longer. */
 void emu_split_withdraw(struct emu_world *w);
 /* Take pieces of what is offered to this process, if anything is. */

@@ -54,7 +54,8 @@ bool emu_split_help(struct emu_world *w)
 	struct emu_split offered;
 
 	/* At its exit this process takes the fabric's lock without the library's. */
-	if (__atomic_load_n(&s->to, __ATOMIC_RELAXED) != w->process || own->exits)
+	if (__atomic_load_n(&s->to, __ATOMIC_RELAXED) != w->process ||
+	    __atomic_load_n(&own->exits, __ATOMIC_RELAXED))
 		return false;
 	offered = read_offer(s);
 	if ((uint32_t)offered.claims >= offered.length || !may_help(w, &offered))

@@ -146,12 +146,12 @@ static bool place_afar(struct emu_world *w, const struct delivery *d)
 	struct emu_place from = { w->process, d->wr->sge->addr, 0 };
 
 	return to.process && emu_peer_reach(w, to.process) &&
-	       !emu_split_helps(emu_process(w, to.process)) &&
 	       emu_reach_copy(w, &to, &from, d->wr->length) == EMU_COPY_OK;
 }
 
-/* Copy a long payload together with the receiver. False: it has to go another way. */
-static __attribute__((noinline)) bool place_split(struct emu_world *w, struct delivery *d)
+/* Copy a long payload together with the receiver. */
+static __attribute__((noinline)) enum emu_split_placed place_split(struct emu_world *w,
+								   struct delivery *d)
 {
 	const struct nic_sge *to = &d->rwqe->sge[0];
 	const struct emu_split_way way = { .to = emu_process_of(w, d->to->adapter),
@@ -159,13 +159,14 @@ static __attribute__((noinline)) bool place_split(struct emu_world *w, struct de
 					   .to_addr = to->addr,
 					   .from_addr = d->wr->sge->addr,
 					   .length = d->wr->length };
+	enum emu_split_placed placed = emu_split_place(w, d->recv_cq, &way);
 
-	if (!emu_split_place(w, d->recv_cq, &way))
-		return false;
+	if (placed != EMU_SPLIT_PLACED)
+		return placed;
 	d->cqe = emu_inline_at(w, d->recv_cq, d->recv_cq->put);
 	fill_inline_cqe(d);
 	d->cqe->flags |= EMU_INLINE_SPLIT;
-	return true;
+	return EMU_SPLIT_PLACED;
 }
 
 /*
@@ -174,13 +175,21 @@ static __attribute__((noinline)) bool place_split(struct emu_world *w, struct de
 static bool place_payload(struct emu_world *w, struct delivery *d)
 {
 	uint32_t number = d->recv_cq->put, length = d->wr->length;
+	enum emu_split_placed placed = EMU_SPLIT_NOT;
 
 	if (!has_room(d->recv_cq, EMU_INLINE_CQES))
 		return place_afar(w, d);
-	if (__builtin_expect(length >= EMU_SPLIT_LEAST, 0) && place_split(w, d))
-		return true;
-	if (!emu_inline_load(w, d->recv_cq, number, d->wr->sge->addr, length))
-		return place_afar(w, d);
+	if (__builtin_expect(length >= EMU_SPLIT_LEAST, 0)) {
+		placed = place_split(w, d);
+		if (placed == EMU_SPLIT_PLACED)
+			return true;
+	}
+	if (!emu_inline_load(w, d->recv_cq, number, d->wr->sge->addr, length)) {
+		if (placed != EMU_SPLIT_LATE)
+			return place_afar(w, d);
+		emu_qp_break_soon(w, d->from);
+		return false;
+	}
 	d->cqe = emu_inline_at(w, d->recv_cq, number);
 	fill_inline_cqe(d);
 	return true;
@@ -381,6 +390,32 @@ static bool is_published(struct emu_world *w, struct emu_cq *cq, uint32_t put)
 	return true;
 }
 
+/* Does its receiver still copy a piece of this payload, though the sender is dead? */
+static bool is_late(struct emu_world *w, const struct emu_qp *to, const struct emu_cq *cq,
+		    uint32_t put)
+{
+	uint16_t receiver = emu_process_of(w, to->adapter);
+
+	return emu_inline_look(emu_inline_at(w, cq, put)) == emu_split_mark(put) && receiver &&
+	       !emu_split_wait(emu_process(w, receiver), true);
+}
+
+/* The Receive completes with an error, without payload. */
+static void lose_receive(struct emu_world *w, const struct emu_delivery *kept, struct emu_wq *wq,
+			 struct emu_cq *cq)
+{
+	const struct emu_rwqe *rwqe = emu_wqe(w, wq, kept->get);
+	struct emu_inline_cqe *cqe = emu_inline_at(w, cq, kept->put);
+
+	cqe->wr_id = rwqe->wr_id;
+	cqe->lkey = cqe->length = 0;
+	cqe->qp = kept->qp;
+	cqe->flags = EMU_INLINE_LOST;
+	emu_recv_take_whole(emu_qp_at(w, kept->qp), wq, kept->rx_next);
+	emu_inline_publish(cqe, kept->put);
+	is_published(w, cq, kept->put);
+}
+
 static void undo_delivery(struct emu_world *w, const struct emu_delivery *kept)
 {
 	struct emu_fabric *fab = w->fab;
@@ -395,6 +430,10 @@ static void undo_delivery(struct emu_world *w, const struct emu_delivery *kept)
 	to->rx_taken = kept->rx_taken;
 	to->rx_completed = kept->rx_completed;
 	to->rx_next = kept->rx_next;
+	if (is_late(w, to, cq, kept->put)) {
+		lose_receive(w, kept, wq, cq);
+		return;
+	}
 	emu_inline_drop(w, cq, kept->put);
 	emu_trace_take_back(w, kept->trace_length);
 }

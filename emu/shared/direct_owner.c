@@ -60,7 +60,7 @@ static bool take_inline_cqe(struct emu_world *w, const struct emu_inline_cqe *cq
 			       .status = NIC_WC_SUCCESS,
 			       .flags = (uint8_t)cqe->flags };
 	if (__builtin_expect(lost, 0)) {
-		wc->status = NIC_WC_LOCAL_PROTECTION;
+		wc->status = cqe->length ? NIC_WC_LOCAL_PROTECTION : NIC_WC_FLUSHED;
 		wc->length = 0;
 		emu_qp_break_soon(w, emu_qp_at(w, qp));
 	}

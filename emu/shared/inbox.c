@@ -239,14 +239,11 @@ static void fail_adapters(struct emu_world *w)
 
 void emu_inbox_empty(struct emu_world *w)
 {
-	struct emu_process *p = emu_process(w, w->process);
 	struct emu_message message;
 
 	for (uint32_t i = 0; i < MESSAGES_MOST && take_message(w, w->process, &message); i++)
 		run_message(w, &message);
-	if (!p->inbox)
-		p->detour = false;
-	if (p->overrun)
+	if (emu_process(w, w->process)->overrun)
 		fail_adapters(w);
 }
 

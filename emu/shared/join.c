@@ -206,7 +206,8 @@ static void register_process(struct emu_world *w, const struct nic_config *confi
 	p->futex = p->sleepers = p->idlers = p->lockers = 0;
 	p->inbox = p->inbox_tail = 0;
 	p->delivery = (struct emu_delivery){ 0 };
-	p->helps = p->detour = false;
+	p->helps = false;
+	__atomic_store_n(&p->exits, false, __ATOMIC_RELAXED);
 	snprintf(p->node, sizeof(p->node), "%.20s", config->node ? config->node : "");
 	if (!p->node[0] || node_taken(w, p->node))
 		number_node(p, config->node ? config->node : "n", w->process);

@@ -19,7 +19,6 @@
 #include "emu/fabric/spare.h"
 #include "emu/payload/reach.h"
 #include "emu/payload/split.h"
-#include "emu/shared/inbox.h"
 #include "emu/shared/shared.h"
 #include "tests/support/support.h"
 
@@ -253,10 +252,10 @@ START_TEST(a_receiver_that_still_helps_is_offered_nothing)
 	cq->head.live = 1;
 	ck_assert_int_eq(emu_inline_init(world, cq), 0);
 	emu_process(world, OTHER)->helps = true;
-	ck_assert(!emu_split_place(world, cq, &way));
+	ck_assert_int_eq(emu_split_place(world, cq, &way), EMU_SPLIT_NOT);
 	ck_assert_uint_eq(arrived(other), 0);
 	emu_process(world, OTHER)->helps = false;
-	ck_assert(emu_split_place(world, cq, &way));
+	ck_assert_int_eq(emu_split_place(world, cq, &way), EMU_SPLIT_PLACED);
 	ck_assert_uint_eq(arrived(other), ROOM);
 	ck_assert_uint_eq(emu_inline_at(world, cq, cq->put)->rest.length, 0);
 	emu_inline_fini(world, cq);
@@ -316,24 +315,16 @@ START_TEST(a_sender_whose_memory_cannot_be_read_is_not_helped_again)
 }
 END_TEST
 
-/* A late copy is made before the inbox is emptied. */
-START_TEST(payload_for_a_receiver_that_helps_goes_through_its_inbox)
+/* Nothing of a process that exited, or died while it helped, is said of the next one. */
+START_TEST(an_entry_that_is_used_again_begins_anew)
 {
 	struct emu_process *process = emu_process(world, OTHER);
-	pid_t other = start_other();
+	pid_t other;
 
-	process->helps = true;
-	ck_assert(send_bytes(64));
-	process->helps = false;
-	ck_assert(send_bytes(ROOM)); /* it does not overtake */
-	ck_assert_uint_eq(arrived(other), 0);
-	emu_inbox_discard(world, OTHER);
-	process->detour = false;
-	ck_assert(send_bytes(64));
-	ck_assert_uint_eq(arrived(other), 64);
-	emu_process(world, OWN)->detour = true;
-	emu_inbox_empty(world);
-	ck_assert(!emu_process(world, OWN)->detour);
+	process->exits = process->helps = true;
+	other = start_other();
+	ck_assert(!process->exits);
+	ck_assert(!process->helps);
 	end(other);
 }
 END_TEST
@@ -366,7 +357,7 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, a_receiver_that_still_helps_is_offered_nothing);
 	tcase_add_test(tcase, what_another_process_than_the_sender_has_is_not_read);
 	tcase_add_test(tcase, a_sender_whose_memory_cannot_be_read_is_not_helped_again);
-	tcase_add_test(tcase, payload_for_a_receiver_that_helps_goes_through_its_inbox);
+	tcase_add_test(tcase, an_entry_that_is_used_again_begins_anew);
 	tcase_add_test(tcase, who_leaves_closes_no_descriptor_of_the_program);
 	suite_add_tcase(suite, tcase);
 }
