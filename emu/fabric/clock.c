@@ -138,13 +138,13 @@ static void start_following(struct emu_world *w, struct nic *host)
 {
 	w->following = true;
 	w->mono_base = host->up->monotonic_ns(host->ctx) - w->fab->now;
-	for (uint32_t i = 0; i <= emu_adapter_high(w->fab); i++)
+	for (uint32_t i = 0; i <= w->nic_high; i++)
 		w->nics[i].base.poll_quantum_ns = 0;
 }
 
 struct nic *emu_clock_host(struct emu_world *w, struct nic *nic)
 {
-	for (uint32_t i = 1; !nic->up && i <= emu_adapter_high(w->fab); i++)
+	for (uint32_t i = 1; !nic->up && i <= w->nic_high; i++)
 		/* In a shared fabric do not trust `open` in the arena. */
 		if (emu_is_shared(w) ? w->nics[i].base.up != NULL : w->fab->adapters[i].open)
 			nic = &w->nics[i].base;

@@ -112,6 +112,7 @@ struct emu_world {
 	bool following;              /* virtual time follows the monotonic clock */
 	uint64_t mono_base;          /* monotonic time at virtual 0, while following */
 
+	uint16_t nic_high; /* highest index of an adapter that this process has opened */
 	struct emu_nic nics[EMU_ADAPTERS + 1]; /* those behind 0 are zeroed by need: spare.c */
 	struct nic_pd pd[EMU_PDS + 1];
 	struct nic_mr mr[EMU_MRS + 1];

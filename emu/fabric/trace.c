@@ -302,7 +302,7 @@ void emu_trace_switch(struct nic *nic, bool on)
 	if (w->fab->trace_full)
 		return;
 	w->fab->trace_on = on;
-	for (uint32_t i = 0; i <= emu_adapter_high(w->fab); i++)
+	for (uint32_t i = 0; i <= w->nic_high; i++)
 		w->nics[i].base.tracing = on;
 	/* They may have been opened meanwhile. */
 	for (uint16_t i = 1; on && !was_on && i <= emu_adapter_high(w->fab); i++)

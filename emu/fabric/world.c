@@ -25,6 +25,8 @@
 
 void emu_nic_init(struct emu_world *w, uint16_t adapter, const struct nic_upcalls *up, void *ctx)
 {
+	if (adapter > w->nic_high)
+		w->nic_high = adapter;
 	w->nics[adapter] = (struct emu_nic){
 		.base = {
 			.ops = &emu_ops,

@@ -193,9 +193,8 @@ static void ready_after_event(struct emu_world *w)
 		    EMU_AT(w->fab->cq, cq).put != t->cq_put)
 			t->state = EMU_THREAD_READY;
 	}
-	for (uint16_t i = 1; i <= emu_adapter_high(w->fab); i++)
-		attention |= w->fab->adapters[i].open && emu_mine(w, i) &&
-			     w->nics[i].base.attention;
+	for (uint16_t i = 1; i <= w->nic_high; i++)
+		attention |= w->nics[i].base.up && w->nics[i].base.attention;
 	if (attention)
 		emu_lockstep_wake(w);
 	w->membership->to_wake = ready_inbox_owners(ls, w->membership->to_wake);

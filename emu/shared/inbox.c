@@ -232,8 +232,8 @@ static void run_message(struct emu_world *w, const struct emu_message *message)
 static void fail_adapters(struct emu_world *w)
 {
 	emu_process(w, w->process)->overrun = false;
-	for (uint16_t i = 1; i <= emu_adapter_high(w->fab); i++)
-		if (w->fab->adapters[i].open && emu_mine(w, i) && w->nics[i].base.up)
+	for (uint16_t i = 1; i <= w->nic_high; i++)
+		if (w->nics[i].base.up)
 			w->nics[i].base.up->adapter_failed(w->nics[i].base.ctx);
 }
 

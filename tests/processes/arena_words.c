@@ -71,6 +71,7 @@ static void list_parts(const struct emu_fabric *fab)
 	add_part("shared", FIELD(shared), FIELD(shared.section) - FIELD(shared), 0, 1);
 	ONE(shared.section);
 	add_part("stage", FIELD(shared.stage), sizeof(struct emu_stage), 0, 3);
+	ONE(shared.split);
 	add_part("process", FIELD(shared.process), sizeof(struct emu_process), 0, 4);
 	add_part("lockstep", FIELD(shared.lockstep),
 		 FIELD(shared.lockstep.thread) - FIELD(shared.lockstep), 0, 1);

@@ -23,6 +23,7 @@ struct emu_world *lone_begin(struct nic_config config)
 	emu_shared_take(world);
 	emu_process(world, OTHER)->used = true;
 	world->fab->adapter_high = 4; /* tests fill in entries of the table themselves */
+	world->nic_high = 4;
 	return world;
 }
 

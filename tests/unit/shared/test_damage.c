@@ -459,11 +459,26 @@ START_TEST(a_trace_that_is_full_says_so_once)
 }
 END_TEST
 
+/* Without an adapter the fabric would count as a private one, whose events this thread runs. */
+START_TEST(a_process_knows_its_adapters_without_the_arena)
+{
+	static const struct nic_upcalls calls;
+
+	world->nics[ADAPTER].base.up = &calls;
+	world->nic_high = ADAPTER;
+	world->fab->adapter_high = 0;
+	ck_assert_ptr_eq(emu_clock_host(world, &world->nics[0].base), &world->nics[ADAPTER].base);
+	world->nics[ADAPTER].base.up = NULL;
+	ck_assert_ptr_null(emu_clock_host(world, &world->nics[0].base));
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	TCase *tcase = tcase_create("damage");
 
 	tcase_add_checked_fixture(tcase, setup, teardown_fabric);
+	tcase_add_test(tcase, a_process_knows_its_adapters_without_the_arena);
 	tcase_add_test(tcase, a_circle_of_partial_messages_is_dropped);
 	tcase_add_test(tcase, a_circle_of_partial_messages_is_flushed);
 	tcase_add_test(tcase, all_loops_of_an_event_share_one_bound);

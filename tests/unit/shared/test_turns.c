@@ -445,11 +445,13 @@ static const struct {
 
 START_TEST(an_event_wakes_no_thread_that_it_does_not_concern)
 {
+	static const struct nic_upcalls calls;
 	bool wakes = concerns[_i].wakes;
 
 	world->fab->adapters[1] = (struct emu_adapter){ .open = true, .process = OWN };
 	world->fab->adapters[2] = (struct emu_adapter){ .open = true, .process = OTHER };
-	world->nics[2].base.attention = true; /* of an adapter of another process */
+	world->nics[1].base.up = &calls;
+	world->nics[2].base.attention = true; /* of an adapter that this process has closed */
 	world->fab->cq[0].put = world->fab->cq[CQ].put = world->fab->cq[EMU_CQS].put = 3;
 	add_thread(FIRST, OWN, EMU_THREAD_WAITING, 3000);
 	add_thread(SECOND, OTHER, EMU_THREAD_WAITING, 1000);
@@ -460,6 +462,7 @@ START_TEST(an_event_wakes_no_thread_that_it_does_not_concern)
 	ck_assert(emu_lockstep_pass(world));
 	ck_assert_uint_eq(world->fab->now, wakes ? 500 : 1000);
 	ck_assert_uint_eq(ls->turn, wakes ? FIRST : SECOND);
+	world->nics[1].base.up = NULL;
 	world->fab->adapters[1] = world->fab->adapters[2] = (struct emu_adapter){ .open = false };
 	world->fab->cq[0].put = world->fab->cq[CQ].put = world->fab->cq[EMU_CQS].put = 0;
 }
