@@ -91,7 +91,8 @@ static uint32_t count_receives(struct emu_world *w, const struct delivery *d)
 	struct emu_seen *seen = &w->seen[d->index];
 	const struct emu_qp *to = d->to;
 
-	if (__builtin_expect(seen->peer_epoch != to->epoch, 0))
+	/* Epochs wrap, so 0 alone does not say that nothing was seen. */
+	if (__builtin_expect(seen->peer_epoch != to->epoch || !seen->peer_ring, 0))
 		look_at_queue(w, seen, to);
 	if ((int32_t)(seen->peer_put - to->rq.get) <= 0)
 		seen->peer_put = __atomic_load_n(&to->rq.put, __ATOMIC_ACQUIRE);

@@ -8,8 +8,6 @@ bulk=$top/tests/processes/stream/bulk
 needs "$bulk"
 storm=$top/tests/processes/stream/storm
 needs "$storm"
-split=$top/tests/processes/stream/split
-needs "$split"
 XDG_RUNTIME_DIR=$scratch
 export XDG_RUNTIME_DIR
 cd "$scratch" || exit 99
@@ -54,7 +52,7 @@ unseen() {
 	fi
 }
 
-echo 1..18
+echo 1..17
 for copy in direct bounce; do
 	DATSIM_COPY=$copy
 	export DATSIM_COPY
@@ -71,13 +69,5 @@ for copy in direct bounce; do
 	unseen
 done
 unset DATSIM_COPY
-# Where a process cannot write to another one's memory, there is nothing to divide.
-divided() {
-	DATSIM_FABRIC=split "$split" > told
-	status=$?
-	cat told
-	[ $status = 77 ] && grep -q '^skipped: ' told || return $status
-}
-holds "both ends of a long message copy a part, or one dies over it" divided
 holds "retries without end stop no other process" \
 	env DATSIM_FABRIC=storm DATSIM_RNR_RETRY=7 DATSIM_RNR_TIMER_NS=1 "$storm"
