@@ -94,7 +94,7 @@ struct emu_world {
 	struct emu_fabric *fab;
 	size_t fab_size;
 	uint16_t process;        /* number of this process in a shared fabric; 0: private fabric */
-	struct emu_process *own; /* its entry */
+	struct emu_process *own; /* its entry in the arena; NULL: none */
 	const struct emu_sharing *sharing; /* hooks of a shared fabric; NULL: private fabric */
 	struct emu_membership *membership; /* of emu/shared; NULL: private fabric */
 	struct emu_config config; /* the fabric's: a copy that no other process can change */

@@ -383,7 +383,7 @@ struct emu_process {
 	char node[EMU_NAME];
 	EMU_OWN_LINE struct emu_delivery delivery; /* in progress */
 	emu_flag helps;       /* it copies pieces of a payload that is split: split.h */
-	uint32_t help_failed; /* number of an offer of which it could not */
+	uint32_t help_failed; /* the last offer of which it could not copy a piece */
 };
 
 /* A QP, its CQs and its SRQ, as they were before an event ran. */

@@ -19,8 +19,8 @@
  *
  * Lock: the fabric's to fill one; the CQ's owner reads it without (direct.h).
  */
-#ifndef EMU_SHARED_INLINE_H
-#define EMU_SHARED_INLINE_H
+#ifndef EMU_PAYLOAD_INLINE_H
+#define EMU_PAYLOAD_INLINE_H
 
 #include <string.h>
 
@@ -28,7 +28,7 @@
 #include "reach.h"
 
 #define EMU_INLINE_LOST \
-	(1u << 8) /* among flags: its destination was gone, or, if of no length, its sender */
+	(1u << 8) /* among flags: its memory is gone; with length 0: its sender died */
 #define EMU_INLINE_SPLIT (1u << 9) /* likewise: all but `rest` has been placed */
 #define EMU_INLINE_OLD   (1u << 30)
 #define EMU_SPLIT_LAST   8u   /* bytes of a split payload that are placed behind all others */
@@ -127,4 +127,4 @@ static inline bool emu_inline_load(struct emu_world *w, const struct emu_cq *cq,
 	return emu_reach_to_arena(emu_inline_at(w, cq, number)->data, from, length);
 }
 
-#endif /* EMU_SHARED_INLINE_H */
+#endif /* EMU_PAYLOAD_INLINE_H */

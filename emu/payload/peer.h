@@ -18,8 +18,8 @@
  *
  * Lock: the library's, since the table of peers is this process's own.
  */
-#ifndef EMU_SHARED_PEER_H
-#define EMU_SHARED_PEER_H
+#ifndef EMU_PAYLOAD_PEER_H
+#define EMU_PAYLOAD_PEER_H
 
 #include "emu/fabric/fabric.h"
 
@@ -27,7 +27,7 @@
 struct emu_peer {
 	int memory; /* descriptor of its address space; 0: none */
 	bool tried; /* without `memory`: it cannot be accessed */
-	bool fails; /* a piece of a payload of it could not be read */
+	bool fails; /* a piece of one of its payloads could not be read */
 	int32_t pid;
 	uint32_t generation; /* of the entry of the process's table that this is about */
 	uint64_t probe, nonce;
@@ -53,4 +53,4 @@ bool emu_peer_maps_arena(const struct emu_world *w, int32_t pid);
 /* This process leaves the fabric: close all descriptors. */
 void emu_peer_forget_all(struct emu_world *w);
 
-#endif /* EMU_SHARED_PEER_H */
+#endif /* EMU_PAYLOAD_PEER_H */

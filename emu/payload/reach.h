@@ -8,8 +8,8 @@
  * inbox; the receiver copies it into its buffer before it sees the completion, for it empties its
  * inbox first.
  */
-#ifndef EMU_SHARED_REACH_H
-#define EMU_SHARED_REACH_H
+#ifndef EMU_PAYLOAD_REACH_H
+#define EMU_PAYLOAD_REACH_H
 
 #include "emu/fabric/sharing.h"
 
@@ -38,4 +38,4 @@ bool emu_reach_load(struct emu_world *w, void *to, const struct emu_place *from,
 bool emu_reach_store(struct emu_world *w, const struct emu_place *to, const void *from,
 		     uint64_t length);
 
-#endif /* EMU_SHARED_REACH_H */
+#endif /* EMU_PAYLOAD_REACH_H */

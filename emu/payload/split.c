@@ -8,9 +8,7 @@
 #include "peer.h"
 #include "emu/shared/shared.h"
 
-#define LOOKS       10000 /* at a receiver that does not end its copy, before it is staged */
-#define PATIENCE    20    /* so many times as many, where it is not staged */
-#define YIELDS_EACH 2500  /* of these looks */
+#define LOOKS_A_YIELD 2500
 
 static uint64_t first_claim(uint32_t offer)
 {
@@ -95,14 +93,12 @@ static bool write_pieces(struct split_sender *s)
 }
 
 /* The receiver may need the processor on which this thread runs. */
-bool emu_split_wait(const struct emu_process *receiver, bool patiently)
+bool emu_split_wait(const struct emu_process *receiver, int looks)
 {
-	int most = patiently ? PATIENCE * LOOKS : LOOKS;
-
-	for (int looks = 1; emu_split_helps(receiver); looks++) {
-		if (looks > most)
+	for (; emu_split_helps(receiver); looks--) {
+		if (looks <= 0)
 			return false;
-		if (looks % YIELDS_EACH == 0)
+		if (looks % LOOKS_A_YIELD == 0)
 			syscall(SYS_sched_yield);
 		else
 			__builtin_ia32_pause();
@@ -141,11 +137,13 @@ static bool could_help(const struct split_sender *s)
 static bool copy_split(struct split_sender *s, const struct emu_cq *cq)
 {
 	bool written = write_pieces(s);
+	int looks;
 
 	if (!written)
 		close_offer(s);
+	looks = written ? EMU_SPLIT_LOOKS : EMU_SPLIT_PATIENT_LOOKS;
 	/* Once all is claimed, or nothing can be, a receiver that begins to help is not late. */
-	s->is_late = !emu_split_wait(s->receiver, !written) &&
+	s->is_late = !emu_split_wait(s->receiver, looks) &&
 		     (!written || s->theirs != EMU_SPLIT_NONE);
 	if (!written)
 		return false;

@@ -27,10 +27,11 @@
  * copy, which is made with the library's lock, as the dequeue is. So a sender whose Send is
  * complete may use its buffer again, though the receiver is still about to read it.
  *
- * No other payload may go to the buffer of a late copy before the dequeue. If the sender then finds
- * that some of the memory is gone, the connection breaks. If it is killed, recovery withdraws its
- * offer and gives the Receive back, as for each Send that was not published; but if the receiver is
- * late, the Receive completes with an error, and an SRQ does not hand it to another connection.
+ * No other payload may go straight to the buffer of a late copy before the dequeue. If the sender
+ * then cannot write its own pieces, the payload goes through a staging buffer as a whole, or, if it
+ * is too long for one, the connection breaks. If the sender is killed, recovery withdraws its offer
+ * and gives the Receive back, as for each Send that was not published; but if the receiver is late,
+ * the Receive completes with an error, and an SRQ does not hand it to another connection.
  *
  * A receiver that cannot read a piece says so, and the sender sends the payload another way; it
  * does not help that sender any longer, so a piece that it does not finish is always the last one
@@ -38,8 +39,8 @@
  *
  * The last bytes are written after all others, for a program that spins on its buffer.
  */
-#ifndef EMU_SHARED_SPLIT_H
-#define EMU_SHARED_SPLIT_H
+#ifndef EMU_PAYLOAD_SPLIT_H
+#define EMU_PAYLOAD_SPLIT_H
 
 #include "inline.h"
 
@@ -112,11 +113,15 @@ enum emu_split_placed {
 /* Copy the payload of completion cq->put to its destination. */
 enum emu_split_placed emu_split_place(struct emu_world *w, const struct emu_cq *cq,
 				      const struct emu_split_way *way);
-/* Wait for a process that copies a piece; patiently, if much depends on it. False: it is late. */
-bool emu_split_wait(const struct emu_process *receiver, bool patiently);
+/* Looks at a receiver before it counts as late: if its piece can be staged, and if it cannot. */
+#define EMU_SPLIT_LOOKS         10000
+#define EMU_SPLIT_PATIENT_LOOKS 200000
+
+/* Wait until the process copies no piece, for so many looks. False: it is late. */
+bool emu_split_wait(const struct emu_process *receiver, int looks);
 /* The process that offered something has died: nothing can be claimed any longer. */
 void emu_split_withdraw(struct emu_world *w);
 /* Take pieces of what is offered to this process, if anything is. */
 bool emu_split_help(struct emu_world *w);
 
-#endif /* EMU_SHARED_SPLIT_H */
+#endif /* EMU_PAYLOAD_SPLIT_H */

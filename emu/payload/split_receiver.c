@@ -6,8 +6,8 @@
 #include "emu/shared/shared.h"
 
 /*
- * Another process may write garbage there: addresses in this process are checked against its own
- * regions. What is read belongs to the offer if a claim of it succeeds afterwards.
+ * Another process may have written garbage into the offer: addresses in this process are checked
+ * against its own regions. The fields are of one offer if a claim of it succeeds afterwards.
  */
 static bool may_help(struct emu_world *w, const struct emu_split *offered)
 {

@@ -391,14 +391,14 @@ static bool is_published(struct emu_world *w, struct emu_cq *cq, uint32_t put)
 	return true;
 }
 
-/* Does its receiver still copy a piece of this payload, though the sender is dead? */
+/* Does the receiver still copy a piece of the payload, whose sender is dead? */
 static bool is_late(struct emu_world *w, const struct emu_qp *to, const struct emu_cq *cq,
 		    uint32_t put)
 {
 	uint16_t receiver = emu_process_of(w, to->adapter);
 
 	return emu_inline_look(emu_inline_at(w, cq, put)) == emu_split_mark(put) && receiver &&
-	       !emu_split_wait(emu_process(w, receiver), true);
+	       !emu_split_wait(emu_process(w, receiver), EMU_SPLIT_PATIENT_LOOKS);
 }
 
 /* The Receive completes with an error, without payload. */

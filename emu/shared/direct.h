@@ -39,8 +39,8 @@
  * and an old value makes it look fuller than it is. A Receive is still read after rq.get has passed
  * it, so a ring has an entry more than Receives may be posted (ring_mask in emu/fabric/arena.c). If
  * the sender is killed before the store that publishes, the delivery has not happened and
- * emu_direct_undo takes it back, with its lines in the trace; after that store it has happened, and
- * emu_direct_undo stores the rest.
+ * emu_direct_undo takes it back, with its lines in the trace, or makes the Receive fail if it must
+ * (split.h); after that store it has happened, and emu_direct_undo stores the rest.
  *
  * Two cores that store to one cache line take it from each other, which costs more than all
  * instructions of a message. So what each side stores to has lines of its own, in a QP and in a CQ

@@ -26,15 +26,15 @@ static bool is_general(const struct emu_world *w)
 
 /*
  * Without the lock no completion is dequeued while the inbox may hold its payload, or that of an
- * RDMA Write before it. It is loaded after put, or the number of an inline CQE, and so is at least
- * as new.
+ * RDMA Write before it. The inbox is loaded after put, or after the number of an inline CQE, so
+ * what is seen of it is at least as new.
  */
 static bool has_payload_waiting(struct emu_world *w)
 {
 	return __atomic_load_n(&w->own->inbox, __ATOMIC_RELAXED);
 }
 
-/* Nor while an event that may be rolled back changes the CQ. */
+/* Nor is one of the ring dequeued while an event that may be rolled back changes the CQ. */
 static bool is_whole(struct emu_world *w, uint64_t look)
 {
 	return !emu_cq_was_in_event(look) && !has_payload_waiting(w);

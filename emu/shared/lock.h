@@ -13,9 +13,8 @@
  * points at this lock for as long as the thread holds it. A thread that holds the lock therefore
  * must not take a robust mutex.
  *
- * While a thread waits, it copies pieces of a payload that its process is being sent (split.h).
- *
- * It looks once a second whether the word is true. It is believed if the process
+ * A thread that waits copies pieces of a long payload, if one is being sent to its process
+ * (split.h). And it looks once a second whether the word is true. It is believed if the process
  * that says it holds the lock (emu_shared.holder) is alive, which can be told across pid
  * namespaces; or if a thread has the id in the word and maps the arena. Otherwise another process
  * wrote the word, and the lock is taken like a dead holder's.

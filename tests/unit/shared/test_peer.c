@@ -289,6 +289,10 @@ START_TEST(what_another_process_than_the_sender_has_is_not_read)
 	offer((uintptr_t)theirs);
 	emu_split_withdraw(world);
 	ck_assert(!emu_split_help(world));
+	offer((uintptr_t)theirs);
+	emu_process(world, OWN)->exits = true; /* without the library's lock */
+	ck_assert(!emu_split_help(world));
+	emu_process(world, OWN)->exits = false;
 	ck_assert_uint_eq(mine[0], PAYLOAD);
 	ck_assert_uint_eq(mine[ROOM - 1], PAYLOAD);
 	offer((uintptr_t)theirs);
