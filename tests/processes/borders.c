@@ -4,7 +4,6 @@
  * and with the privilege, and never otherwise. Both processes map that memory, so the test can see
  * every byte that changed.
  */
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,18 +142,6 @@ static void own(struct shared *shared)
 
 /* ---- the requester ---- */
 
-static void connect_again(struct peer *peer)
-{
-	struct sockaddr_in host = { .sin_family = AF_INET,
-				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-
-	pair_check(dat_ep_connect(peer->ep, (DAT_IA_ADDRESS_PTR)&host, QUALIFIER,
-				  DAT_TIMEOUT_INFINITE, 0, NULL, DAT_QOS_BEST_EFFORT,
-				  DAT_CONNECT_DEFAULT_FLAG),
-		   "dat_ep_connect");
-	expect_event(peer->connect, DAT_CONNECTION_EVENT_ESTABLISHED);
-}
-
 static DAT_DTO_COMPLETION_STATUS reach_for(struct peer *peer, const struct shared *shared,
 					   const struct reach *reach)
 {
@@ -204,7 +191,7 @@ static bool try_reach(struct peer *peer, struct shared *shared, const struct rea
 
 	memset(shared->memory, CANARY, sizeof(shared->memory));
 	memset(mine, 0x5a, PIECE);
-	connect_again(peer);
+	connect_ep(peer->ep, QUALIFIER, peer->connect);
 	status = reach_for(peer, shared, reach);
 	if (reach->allowed)
 		pair_check(dat_ep_disconnect(peer->ep, DAT_CLOSE_GRACEFUL_FLAG),

@@ -39,6 +39,11 @@ extern int peer_tries;               /* to connect */
 DAT_EVENT expect_event(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number);
 void expect_dto(DAT_EVD_HANDLE evd, DAT_UINT64 cookie);
 
+/* Ask an end of this fabric that listens there for a connection, without private data. */
+void ask_ep(DAT_EP_HANDLE ep, DAT_CONN_QUAL qualifier);
+/* The same, and wait until it is established. */
+void connect_ep(DAT_EP_HANDLE ep, DAT_CONN_QUAL qualifier, DAT_EVD_HANDLE connect);
+
 void peer_open(struct peer *peer);
 void peer_connect(struct peer *peer);
 void peer_ask(struct peer *peer);

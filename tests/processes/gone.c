@@ -3,7 +3,6 @@
  * gone - memory that was registered and unmapped, in one of two processes: its use is an
  * error, the connection ends at both sides, and both processes live on.
  */
-#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -213,18 +212,6 @@ static DAT_RETURN post(DAT_EP_HANDLE ep, const struct shared *shared, const stru
 	return DAT_INTERNAL_ERROR;
 }
 
-static void connect_again(const struct peer *peer)
-{
-	struct sockaddr_in host = { .sin_family = AF_INET,
-				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-
-	pair_check(dat_ep_connect(peer->ep, (DAT_IA_ADDRESS_PTR)&host, QUALIFIER,
-				  DAT_TIMEOUT_INFINITE, 0, NULL, DAT_QOS_BEST_EFFORT,
-				  DAT_CONNECT_DEFAULT_FLAG),
-		   "dat_ep_connect");
-	expect_event(peer->connect, DAT_CONNECTION_EVENT_ESTABLISHED);
-}
-
 static bool try_work(struct peer *peer, const struct shared *shared, int i, bool bounce)
 {
 	const struct work *work = &works[i];
@@ -234,7 +221,7 @@ static bool try_work(struct peer *peer, const struct shared *shared, int i, bool
 	bool good;
 
 	region_make(&region, &peer->node, work->bytes);
-	connect_again(peer);
+	connect_ep(peer->ep, QUALIFIER, peer->connect);
 	if (work->here)
 		munmap(region.at, REGION);
 	pair_check(post(peer->ep, shared, work, &region.segment), "post");

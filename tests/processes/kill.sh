@@ -30,12 +30,9 @@ unset DATSIM_COPY
 holds "a death is seen within 100 ms" "$die" "$server" notice 11
 # half: a message arrives whole or not at all, and no message of another process is lost.
 half() {
-	DATSIM_FABRIC=half "$undo" > told
-	status=$?
-	cat told
-	[ $status = 77 ] && grep -q 'cannot be stepped' told || return $status
+	DATSIM_FABRIC=half "$undo"
 }
-holds "before each store of a Send, which is whole or not there" half
+holds_or_skips "before each store of a Send, which is whole or not there" half
 # noted: the same, traced; a message that comes has the lines that say so, and no other has.
 noted() {
 	DATSIM_TRACE=$scratch/noted.trace
@@ -43,21 +40,16 @@ noted() {
 	half
 	status=$?
 	unset DATSIM_TRACE
-	[ -s noted.trace ] || return $status
+	[ $status = 0 ] || return $status
 	complete=$(grep -c ' complete op=RECV status=SUCCESS ' noted.trace)
 	reaped=$(grep -c ' reap op=RECV status=SUCCESS ' noted.trace)
 	echo "$complete complete, $reaped reaped"
-	[ $status = 0 ] && [ "$complete" -gt 0 ] && [ "$complete" = "$reaped" ]
+	[ "$complete" -gt 0 ] && [ "$complete" = "$reaped" ]
 }
-holds "and so are its lines" noted
-# old: a survivor tells processes, adapters and connections that used the same entry apart.
-old() {
-	DATSIM_FABRIC=old "$ages" > told
-	status=$?
-	cat told
-	[ $status = 77 ] && grep -q 'cannot be stepped' told || return $status
-}
-holds "before each store of an opening: no generation goes back" old
+holds_or_skips "and so are its lines" noted
+# A survivor tells processes, adapters and connections that used the same entry apart.
+holds_or_skips "before each store of an opening: no generation goes back" \
+	env DATSIM_FABRIC=old "$ages"
 die_verbs=$top/tests/processes/die_verbs
 # verbs TITLE ARGS...: of libibverbs and librdmacm
 verbs() {

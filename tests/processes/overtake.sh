@@ -33,10 +33,7 @@ passes() {
 
 killed() {
 	DATSIM_FABRIC=bystander DATSIM_RNR_RETRY=7 DATSIM_RNR_TIMER_NS=3600000000000 \
-		"$bystander" "${STRIDE:-3}" > told
-	status=$?
-	cat told
-	[ $status = 77 ] && grep -q 'cannot be stepped' told || return $status
+		"$bystander" "${STRIDE:-3}"
 }
 
 echo 1..13
@@ -54,4 +51,4 @@ for sender in direct bounce; do
 		done
 	done
 done
-holds "Q6_a_request_in_RNR_wait_survives_the_process_that_runs_its_timer" killed
+holds_or_skips "Q6_a_request_in_RNR_wait_survives_the_process_that_runs_its_timer" killed

@@ -49,6 +49,22 @@ void expect_dto(DAT_EVD_HANDLE evd, DAT_UINT64 cookie)
 	pair_fail("a transfer failed");
 }
 
+void ask_ep(DAT_EP_HANDLE ep, DAT_CONN_QUAL qualifier)
+{
+	struct sockaddr_in host = { .sin_family = AF_INET,
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+
+	pair_check(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&host, qualifier, DAT_TIMEOUT_INFINITE, 0,
+				  NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+		   "dat_ep_connect");
+}
+
+void connect_ep(DAT_EP_HANDLE ep, DAT_CONN_QUAL qualifier, DAT_EVD_HANDLE connect)
+{
+	ask_ep(ep, qualifier);
+	expect_event(connect, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
 void peer_open(struct peer *peer)
 {
 	pair_open(&peer->node, "emu0", MESSAGES);

@@ -8,12 +8,5 @@ export XDG_RUNTIME_DIR
 cd "$scratch" || exit 99
 
 echo 1..2
-# Where a process cannot write to another one's memory, there is nothing to divide.
-divided() {
-	DATSIM_FABRIC=split "$split" > told
-	status=$?
-	cat told
-	[ $status = 77 ] && grep -q '^skipped: ' told || return $status
-}
-holds "each arrives whole, or not at all if an end dies" divided
+holds_or_skips "each arrives whole, or not at all if an end dies" env DATSIM_FABRIC=split "$split"
 holds "nothing is left" [ -z "$(ls -A datsim)" ]

@@ -4,7 +4,6 @@
  * (emu/shared/direct.c). The receiver gets the message whole or not at all. Another connection, on
  * the same SRQ and the same EVD, finds its next message in the next Receive.
  */
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,16 +72,6 @@ static void begin(struct pair_node *node, int messages)
 	pair_open(node, "emu0", messages * SPAN);
 }
 
-static void ask(DAT_EP_HANDLE ep)
-{
-	struct sockaddr_in host = { .sin_family = AF_INET,
-				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-
-	pair_check(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&host, QUALIFIER, DAT_TIMEOUT_INFINITE, 0,
-				  NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
-		   "dat_ep_connect");
-}
-
 /* ---- the victim ---- */
 
 static void send_one(const struct pair_node *node, DAT_EP_HANDLE ep, uint32_t size)
@@ -105,8 +94,7 @@ static void live(struct stores *stores, const struct round *round)
 	connect = make_evd(&node, DAT_EVD_CONNECTION_FLAG);
 	dto = make_evd(&node, DAT_EVD_DTO_FLAG);
 	pair_check(dat_ep_create(node.ia, node.pz, dto, dto, connect, NULL, &ep), "dat_ep_create");
-	ask(ep);
-	expect_event(connect, DAT_CONNECTION_EVENT_ESTABLISHED);
+	connect_ep(ep, QUALIFIER, connect);
 	for (uint32_t at = 0; at < round->size; at++)
 		memory(&node, 0)[at] = byte_of(round->number, at);
 	/* The first Send looks up the segment and takes the slow path. */
@@ -167,7 +155,7 @@ static void open_receiver(struct receiver *r)
 	pair_check(dat_ep_create(r->node.ia, r->node.pz, r->send, r->send, r->connect, NULL,
 				 &r->from),
 		   "dat_ep_create");
-	ask(r->from);
+	ask_ep(r->from, QUALIFIER);
 	r->to = accept_one(r);
 	expect_event(r->connect, DAT_CONNECTION_EVENT_ESTABLISHED);
 	expect_event(r->connect, DAT_CONNECTION_EVENT_ESTABLISHED);

@@ -6,7 +6,6 @@
  * a program that spins on its memory. Then more short ones than have room in the arena beside one
  * CQ (EMU_INLINE_CQES).
  */
-#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -279,23 +278,11 @@ static void receiver(struct end *end)
 
 /* ---- the sender ---- */
 
-static void connect_to(const struct end *end)
-{
-	struct sockaddr_in host = { .sin_family = AF_INET,
-				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-
-	pair_check(dat_ep_connect(end->ep, (DAT_IA_ADDRESS_PTR)&host, QUALIFIER,
-				  DAT_TIMEOUT_INFINITE, 0, NULL, DAT_QOS_BEST_EFFORT,
-				  DAT_CONNECT_DEFAULT_FLAG),
-		   "dat_ep_connect");
-	expect_event(end->other, DAT_CONNECTION_EVENT_ESTABLISHED);
-}
-
 static void sender(struct end *end)
 {
 	open_end(end);
 	await(end);
-	connect_to(end);
+	connect_ep(end->ep, QUALIFIER, end->other);
 	for (int way = POLLS; way <= SPINS; way++)
 		for (int size = 0; size < SIZES; size++) {
 			await(end);

@@ -8,7 +8,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,28 +21,26 @@
 
 #include "tests/processes/die.h"
 
-#define QUALIFIER 7970
-#define LARGEST   (3u << 20)
-#define BEHIND    64u         /* bytes of memory, for the short message */
-#define LEAST     (32u << 10) /* no piece is shorter, and no other copy by pid is as long */
-#define AGAIN     75
-#define UNASKED   76
-/*
- * A longer payload has no other way while the receiver is late, which it may be by chance. Then the
- * connection breaks if the sender cannot write.
- */
-#define STAGED_MOST (1u << 20)
+#define QUALIFIER   7970
+#define LARGEST     (3u << 20)
+#define LAST        8u          /* bytes of a payload that come last */
+#define BEHIND      64u         /* bytes of memory, for the short message */
+#define LEAST       (32u << 10) /* no piece is shorter, and no other copy by pid is as long */
+#define AGAIN       75
+#define UNASKED     76
+#define STAGED_MOST (1u << 20) /* bytes of a payload in a staging buffer */
 #define SKIPPED     77
 
 static const uint32_t sizes[] = { 128u << 10, 256u << 10, (1u << 20) + 1, LARGEST - 12345 };
 #define COUNT_SIZES ((int)(sizeof(sizes) / sizeof(sizes[0])))
 
 enum way {
-	POLLS,        /* the receiver polls, and copies pieces in time */
-	WAITS,        /* it waits for the fabric's lock, and does the same */
-	IS_LATE,      /* it copies its piece when the sender's buffer has changed again */
-	CANNOT_READ,  /* its copy fails */
-	CANNOT_WRITE, /* the sender's does */
+	POLLS,            /* the receiver polls, and copies pieces in time */
+	WAITS,            /* it waits for the fabric's lock, and does the same */
+	IS_LATE,          /* it copies its piece when the sender's buffer has changed again */
+	CANNOT_READ,      /* its copy fails */
+	CANNOT_WRITE,     /* the sender's does */
+	REFUSED_AND_LATE, /* likewise, while the receiver is late */
 	SENDER_DIES,
 	DIES_AND_LATE, /* it dies while the receiver is late */
 	RECEIVER_DIES, /* with a piece that it has claimed */
@@ -56,6 +53,7 @@ static const char *const names[] = {
 	[IS_LATE] = "a copy that is late changes nothing",
 	[CANNOT_READ] = "the receiver's copy fails",
 	[CANNOT_WRITE] = "the sender's copy fails",
+	[REFUSED_AND_LATE] = "the sender's copy fails while the receiver is late",
 	[SENDER_DIES] = "the sender dies",
 	[DIES_AND_LATE] = "the sender dies while the receiver is late",
 	[RECEIVER_DIES] = "the receiver dies",
@@ -68,8 +66,19 @@ static struct {
 	int from, to;         /* pipes from and to the other end */
 	unsigned int copies;  /* pieces that this end has begun */
 	unsigned int unasked; /* those of another thread of the receiver than the program's */
+	uint8_t *memory;      /* of the receiver */
 	unsigned int *read;   /* pieces that the receiver has begun: memory of all */
 } t;
+
+/*
+ * Does the connection break, without the message? If the sender cannot write, a payload that is too
+ * long for a staging buffer has no way around a late receiver.
+ */
+static bool is_broken_off(void)
+{
+	return t.way == SENDER_DIES || t.way == DIES_AND_LATE ||
+	       (t.way == REFUSED_AND_LATE && t.size > STAGED_MOST);
+}
 
 static void tell(void)
 {
@@ -99,12 +108,21 @@ static ssize_t refuse(void)
 	return -1;
 }
 
+/* A program that spins on the end of its buffer finds all else there. */
+static void expect_no_last_bytes(void)
+{
+	for (uint32_t at = t.size - LAST; at < t.size; at++)
+		if (t.memory[at])
+			pair_fail("the last bytes are there before others");
+}
+
 /* The receiver reads a piece. */
 ssize_t process_vm_readv(pid_t pid, const struct iovec *local, unsigned long locals,
 			 const struct iovec *remote, unsigned long remotes, unsigned long flags)
 {
 	/* The late one is not the first one, which is whole. */
-	bool is_late = t.way == IS_LATE || t.way == DIES_AND_LATE, it = is_piece(local, is_late);
+	bool is_late = t.way == IS_LATE || t.way == DIES_AND_LATE || t.way == REFUSED_AND_LATE;
+	bool it = is_piece(local, is_late && t.way != REFUSED_AND_LATE);
 	ssize_t copied;
 
 	*t.read = t.copies;
@@ -119,6 +137,8 @@ ssize_t process_vm_readv(pid_t pid, const struct iovec *local, unsigned long loc
 	copied = it && t.way == CANNOT_READ ? refuse()
 					    : syscall(SYS_process_vm_readv, pid, local, locals,
 						      remote, remotes, flags);
+	if (local->iov_len >= LEAST)
+		expect_no_last_bytes();
 	if (it && !is_late)
 		tell();
 	if (it && t.way == RECEIVER_DIES)
@@ -138,7 +158,7 @@ ssize_t process_vm_writev(pid_t pid, const struct iovec *local, unsigned long lo
 		await();
 	if (first && (t.way == SENDER_DIES || t.way == DIES_AND_LATE))
 		kill(getpid(), SIGKILL);
-	return first && t.way == CANNOT_WRITE
+	return first && (t.way == CANNOT_WRITE || t.way == REFUSED_AND_LATE)
 		       ? refuse()
 		       : syscall(SYS_process_vm_writev, pid, local, locals, remote, remotes, flags);
 }
@@ -271,11 +291,11 @@ static void expect_whole(const struct end *end)
 		pair_fail("the receiver copied nothing");
 }
 
-/* Its message has not arrived, though parts of it may have. */
-static void expect_death(const struct end *end)
+/* The message has not arrived, though parts of it may have. */
+static void expect_break(const struct end *end)
 {
 	if (poll_for(end->recv).status == DAT_DTO_SUCCESS)
-		pair_fail("a message of the dead is complete");
+		pair_fail("a message that was not sent whole is complete");
 	expect_event(end->other, DAT_CONNECTION_EVENT_BROKEN);
 }
 
@@ -286,6 +306,7 @@ static void receive(void)
 	DAT_EVENT event;
 
 	open_end(&end);
+	t.memory = end.memory;
 	pair_check(dat_psp_create(end.ia, QUALIFIER, end.other, DAT_PSP_CONSUMER_FLAG, &psp),
 		   "dat_psp_create");
 	tell();
@@ -301,8 +322,8 @@ static void receive(void)
 		if (t.copies == 0)
 			pair_fail("a thread that waits for the lock copied nothing");
 	}
-	if (t.way == SENDER_DIES || t.way == DIES_AND_LATE) {
-		expect_death(&end);
+	if (is_broken_off()) {
+		expect_break(&end);
 	} else {
 		expect_whole(&end);
 		expect_event(end.other, DAT_CONNECTION_EVENT_DISCONNECTED);
@@ -313,18 +334,6 @@ static void receive(void)
 
 /* ---- the sender ---- */
 
-static void connect_to(const struct end *end)
-{
-	struct sockaddr_in host = { .sin_family = AF_INET,
-				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-
-	pair_check(dat_ep_connect(end->ep, (DAT_IA_ADDRESS_PTR)&host, QUALIFIER,
-				  DAT_TIMEOUT_INFINITE, 0, NULL, DAT_QOS_BEST_EFFORT,
-				  DAT_CONNECT_DEFAULT_FLAG),
-		   "dat_ep_connect");
-	expect_event(end->other, DAT_CONNECTION_EVENT_ESTABLISHED);
-}
-
 static void send_one(const struct end *end)
 {
 	for (uint32_t at = 0; at < t.size; at++)
@@ -332,15 +341,18 @@ static void send_one(const struct end *end)
 	post_send(end, t.size);
 	if (t.copies == 0)
 		_exit(*t.read ? AGAIN : SKIPPED); /* not a leak, where these are looked for */
-	if (t.way == RECEIVER_DIES) {
-		poll_for(end->send);
+	if (t.way == RECEIVER_DIES || is_broken_off()) {
+		if (poll_for(end->send).status == DAT_DTO_SUCCESS && is_broken_off())
+			pair_fail("a Send that could not be copied succeeds");
 		expect_event(end->other, DAT_CONNECTION_EVENT_BROKEN);
+		if (t.way == REFUSED_AND_LATE)
+			tell();
 		return;
 	}
 	expect_success(end->send);
 	/* The Send is complete: a change of its buffer must not reach the receiver. */
 	memset(end->memory, 0xee, LARGEST);
-	if (t.way == IS_LATE || t.way == CANNOT_READ)
+	if (t.way == IS_LATE || t.way == CANNOT_READ || t.way == REFUSED_AND_LATE)
 		tell();
 	if (t.way == WAITS)
 		expect_success(end->recv);
@@ -354,7 +366,7 @@ static void send_to_it(void)
 
 	open_end(&end);
 	await();
-	connect_to(&end);
+	connect_ep(end.ep, QUALIFIER, end.other);
 	if (t.way == WAITS)
 		post_receive(&end);
 	await();
