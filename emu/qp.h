@@ -77,8 +77,10 @@ void emu_trace_completion(struct emu_world *w, const struct emu_qp *qp, enum nic
 			  enum nic_wc_status status, uint32_t length, uint32_t message);
 
 /* Send the peer a packet without payload; it does not wait for the wire. */
-static inline void emu_qp_tell_peer(struct emu_world *w, struct emu_qp *qp,
-				    enum emu_event_kind kind, uint32_t index, uint32_t packet)
+static inline __attribute__((always_inline)) void emu_qp_tell_peer(struct emu_world *w,
+								   struct emu_qp *qp,
+								   enum emu_event_kind kind,
+								   uint32_t index, uint32_t packet)
 {
 	emu_schedule(w, emu_link_answer(w->fab, qp->link), kind, qp->peer, qp->peer_epoch, index,
 		     packet);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * quick.c - the short way of an ordinary message: posts, arrival, acknowledgement, poll.
+ * quick.c - the short way of an ordinary message: arrival, acknowledgement, poll. quick_post.c has
+ * its posts.
  *
  * Nearly every message is a Send of one segment and one packet that is expected next, finds a
  * Receive of one segment, and needs no check of a key, limit or rule. Each function here asks for
@@ -9,12 +10,15 @@
  * after the other), emu_tx_ack (tx.c). The results are the same: tests/random/test_ways.c compares
  * them. receive.h, cq.h and link.h have the code that is shared with the general functions and with
  * direct delivery between processes (emu/shared/direct.c).
+ *
+ * A program polls for the completion of a message that is in flight, and the poll runs its event.
+ * The completion is then handed over from the request itself. It is never written to the CQ, where
+ * the same poll would read it right after the store.
  */
 #include "quick.h"
 
 #include "cq.h"
 #include "emu/fabric/clock.h"
-#include "emu/fabric/record.h"
 #include "emu/wire/link.h"
 #include "emu/wire/wire.h"
 #include "mem.h"
@@ -31,95 +35,57 @@ _Static_assert(offsetof(struct emu_qp, link) == 2 * EMU_LINE &&
 /* On the path of every message. */
 #define HOT inline __attribute__((always_inline))
 
-/* ---- posts ---- */
-
-static inline struct nic_sge one_segment(uint64_t addr, uint32_t length, uint32_t lkey)
-{
-	return (struct nic_sge){ .addr = addr, .length = length, .lkey = lkey };
-}
-
-/*
- * The front posts in full what is no ordinary request. These have the arguments of the short posts,
- * which therefore move none of them for their sake.
- */
-static EMU_COLD int send_refused(struct nic_qp *base, uint64_t addr, void *request, uint64_t wr_id)
-{
-	(void)addr;
-	return base->nic->up->send_refused(base, request, wr_id);
-}
-
-static EMU_COLD int recv_refused(struct nic_qp *base, uint64_t addr, void *request, uint64_t wr_id)
-{
-	(void)addr;
-	return base->nic->up->recv_refused(base, request, wr_id);
-}
-
-/*
- * sq_next: if earlier requests wait, this one waits behind them. Nothing is traced: the host's path
- * would be another one (host/path.c).
- */
-static inline bool can_send_one(const struct emu_local_qp *local, uint32_t length)
-{
-	const struct emu_qp *qp = local->entry;
-
-	return qp->tx_fast && qp->sq_next == qp->sq.put && emu_wq_count(&qp->sq) < qp->sq.max &&
-	       length <= qp->mtu && emu_clock_has_much_room(local->world);
-}
-
-int emu_send_one(struct nic_qp *base, uint64_t addr, void *request, uint64_t wr_id, uint32_t length,
-		 uint32_t lkey)
-{
-	struct emu_local_qp *local;
-	struct emu_fabric *fab;
-	struct emu_swqe *wqe;
-	struct emu_qp *qp;
-	uint64_t arrival;
-	uint32_t put;
-
-	if (!can_send_one(emu_local_qp(base), length))
-		return send_refused(base, addr, request, wr_id);
-	/* What the test loaded is loaded again: there are no registers to keep it in. */
-	local = EMU_KEEP(emu_local_qp(base));
-	local->base.nic->idle = 0;
-	qp = local->entry;
-	fab = local->world->fab;
-	put = qp->sq.put;
-	wqe = emu_wqe_in(local->sq, &qp->sq, put);
-	wqe->wr_id = wr_id;
-	wqe->mem_epoch = fab->mem_epoch;
-	EMU_ALONE(wqe->mem_epoch);
-	wqe->length = length;
-	EMU_ALONE(wqe->length);
-	wqe->message = put + 1;
-	wqe->opcode = NIC_OP_SEND;
-	wqe->flags = 0;
-	wqe->num_sge = 1;
-	wqe->sge[0] = one_segment(addr, length, lkey);
-	qp->sq.put = qp->sq_next = put + 1;
-	arrival = emu_link_transmit(fab, EMU_KEEP(&EMU_AT(fab->link, qp->link)), length, length);
-	emu_schedule(local->world, arrival, EMU_EV_DATA, qp->peer, qp->peer_epoch, put, 0);
-	return 0;
-}
-
-int emu_recv_one(struct nic_qp *base, uint64_t addr, void *request, uint64_t wr_id, uint32_t length,
-		 uint32_t lkey)
-{
-	struct emu_qp *qp = emu_local_qp(base)->entry;
-	struct emu_rwqe *wqe;
-
-	if (!qp->rq_fast || emu_wq_count(&qp->rq) >= qp->rq.max)
-		return recv_refused(base, addr, request, wr_id);
-	base->nic->idle = 0;
-	wqe = emu_wqe_in(emu_local_qp(base)->rq, &qp->rq, qp->rq.put++);
-	wqe->wr_id = wr_id;
-	wqe->mem_epoch = emu_local_qp(base)->world->fab->mem_epoch;
-	wqe->num_sge = 1;
-	wqe->flags = 0;
-	wqe->sge[0] = one_segment(addr, length, lkey);
-	return 0;
-}
-
 /* ---- a message arrives ---- */
+
+/* A completion that is handed to the poll which ran its event. */
+struct completion {
+	const struct emu_local_qp *qp;
+	uint64_t wr_id;
+	uint32_t length;
+	uint8_t opcode, flags;
+};
+
+/* All QPs and CQs of a private fabric are this process's, entry 0 included, which means none. */
+static inline struct emu_local_qp *qp_at(struct emu_world *w, uint32_t index)
+{
+	assert(index <= EMU_QPS);
+	return EMU_KEEP(&w->qp[index]);
+}
+
+/* gcc would add the place of the table before the shift, by another instruction. */
+static HOT const struct emu_local_cq *cq_at(const struct emu_world *w, uint32_t index)
+{
+	uint64_t at = (uint64_t)index * sizeof(w->cq[0]);
+
+	return (const void *)((const char *)w->cq + EMU_KEEP(at));
+}
+
+/*
+ * Does a poll of that CQ, which is empty, get the next completion of CQ `index` as it is? One that
+ * is armed has to notify, and one whose limit is 0 overflows.
+ */
+static HOT bool goes_to(const struct emu_world *w, const struct emu_local_cq *polled,
+			uint32_t index)
+{
+	return cq_at(w, index) == polled && !polled->entry->armed && polled->entry->limit > 0;
+}
+
+/* Time moves on to that event, the first of the FIFO, which leaves the queue. */
+static HOT void take_first(struct emu_world *w, const struct emu_event *e)
+{
+	w->fab->now = e->time;
+	w->fifo.first++;
+}
+
+/* Add the completion of a successful request to the CQ. */
+static HOT void complete_one(struct emu_world *w, uint32_t cq, uint32_t qp, uint64_t wr_id,
+			     uint32_t length, enum nic_opcode opcode, uint32_t flags)
+{
+	const struct emu_local_cq *local = cq_at(w, cq);
+
+	emu_cq_push_in(w, local->entry, local->ring, qp, wr_id, length, opcode, NIC_WC_SUCCESS,
+		       flags);
+}
 
 /*
  * The keys of both ends were valid at the post, and no key has become invalid since. Only lengths
@@ -130,84 +96,6 @@ static inline bool keys_hold(const struct emu_fabric *fab, const struct emu_swqe
 {
 	return swqe->opcode == NIC_OP_SEND && swqe->mem_epoch == fab->mem_epoch &&
 	       swqe->num_sge == 1 && emu_recv_needs_no_check(fab, wqe, swqe->length);
-}
-
-/* All QPs and CQs of a private fabric are this process's, entry 0 included, which means none. */
-static inline struct emu_local_qp *qp_at(struct emu_world *w, uint32_t index)
-{
-	assert(index <= EMU_QPS);
-	return EMU_KEEP(&w->qp[index]);
-}
-
-/* Add the completion of a successful request to the CQ. */
-static HOT void complete_one(struct emu_world *w, uint32_t cq, uint32_t qp, uint64_t wr_id,
-			     uint32_t length, enum nic_opcode opcode, uint32_t flags)
-{
-	/* gcc would add the place of the table before the shift, by another instruction. */
-	uint64_t at = (uint64_t)cq * sizeof(w->cq[0]);
-	const struct emu_local_cq *local = (const void *)((const char *)w->cq + EMU_KEEP(at));
-
-	emu_cq_push_in(w, local->entry, local->ring, qp, wr_id, length, opcode, NIC_WC_SUCCESS,
-		       flags);
-}
-
-/* The program has unmapped one of the two buffers. The step that copies finds out which. */
-static EMU_COLD void copy_failed(struct emu_world *w, struct emu_qp *qp, uint32_t index)
-{
-	emu_recv_put_back_whole(qp, emu_recv_queue(qp, emu_recv_srq(w, qp)), index);
-	emu_respond(w, qp, index, 0, EMU_EV_DATA);
-}
-
-void emu_trace_arrival(struct emu_world *w, const struct emu_qp *qp, const struct emu_qp *sender,
-		       uint32_t index, uint32_t length)
-{
-	const struct emu_srq *srq = emu_recv_srq(w, qp);
-	uint32_t psn = emu_wire_psn(w, sender, index, 0);
-
-	if (srq)
-		emu_record_between(w, EMU_RECORD_ARRIVE_SRQ, sender, qp, index + 1, length, psn,
-				   emu_wq_count(&srq->wq), emu_unreaped(qp), qp->rx_next,
-				   srq->name);
-	else
-		emu_record_between(w, EMU_RECORD_ARRIVE, sender, qp, index + 1, length, psn,
-				   emu_wq_count(&qp->rq), emu_unreaped(qp), qp->rx_next);
-}
-
-/* The whole responder for an ordinary message. False: it is none, and nothing has changed. */
-static HOT bool receive_at_once(struct emu_world *w, const struct emu_local_qp *local,
-				uint32_t qp_index, const struct emu_swqe *swqe, uint32_t index,
-				bool traced)
-{
-	struct emu_fabric *fab = w->fab;
-	struct emu_qp *qp = local->entry;
-	struct emu_srq *srq = emu_recv_srq(w, qp);
-	struct emu_wq *wq = EMU_KEEP(emu_recv_queue(qp, srq));
-	const struct emu_rwqe *wqe;
-
-	if (EMU_RECV_IS_LOW(srq, emu_wq_count(wq)))
-		return false;
-	/*
-	 * An empty message does not qualify either: 0 - 1 is more than any MTU. That of the sender
-	 * is the same (emu_qp_assess).
-	 */
-	if (swqe->length - 1 >= qp->mtu)
-		return false;
-	wqe = srq ? emu_wqe(w, wq, wq->get) : emu_wqe_in(local->rq, wq, wq->get);
-	if (!keys_hold(fab, swqe, wqe))
-		return false;
-	emu_recv_take_whole(qp, wq, index);
-	if (__builtin_expect(emu_guard_copy(emu_memory(wqe->sge[0].addr),
-					    emu_memory(swqe->sge[0].addr), swqe->length),
-			     0)) {
-		copy_failed(w, qp, index);
-		return true;
-	}
-	if (traced)
-		emu_trace_arrival(w, qp, EMU_KEEP(&w->qp[qp->peer])->entry, index, swqe->length);
-	complete_one(w, qp->recv_cq, qp_index, wqe->wr_id, swqe->length, NIC_OP_RECV,
-		     emu_recv_flags(wqe, swqe->flags));
-	emu_qp_tell_peer(w, qp, EMU_EV_ACK, index, 0);
-	return true;
 }
 
 _Static_assert(offsetof(struct emu_event, packet) == offsetof(struct emu_event, index) + 4 &&
@@ -221,59 +109,116 @@ static inline bool is_expected(const struct emu_qp *qp, const struct emu_event *
 		      (const char *)qp + offsetof(struct emu_qp, rx_next), 8) == 0;
 }
 
-/* Event DATA, which has left the queue. */
-static HOT void run_data(struct emu_world *w, const struct emu_event *e, bool traced)
+/*
+ * The whole responder for an ordinary message, whose event is DATA. polled: the event is still the
+ * first of the FIFO, and its completion is not queued but goes to *done. False: it is no ordinary
+ * message or, with `polled`, its completion is not for that CQ, and nothing has changed.
+ */
+static HOT bool receive_at_once(struct emu_world *w, const struct emu_event *e,
+				const struct emu_local_cq *polled, struct completion *done,
+				bool traced)
 {
-	uint32_t qp_index = e->qp, index = e->index, packet = e->packet;
-	const struct emu_local_qp *local = qp_at(w, qp_index), *peer;
+	const struct emu_local_qp *local = qp_at(w, e->qp), *peer;
 	struct emu_qp *qp = local->entry;
+	const struct emu_swqe *swqe;
+	const struct emu_rwqe *wqe;
+	struct emu_srq *srq;
+	struct emu_wq *wq;
 
-	if (qp->epoch != e->epoch)
-		return;
+	if (qp->epoch != e->epoch || !is_expected(qp, e) || !qp->rx_fast)
+		return false;
+	if (polled && !goes_to(w, polled, qp->recv_cq))
+		return false;
 	peer = qp_at(w, qp->peer);
+	if (peer->entry->epoch != qp->peer_epoch)
+		return false;
 	/* The expected request has not been executed, so it is still on the sender's queue. */
-	if (is_expected(qp, e) && qp->rx_fast && peer->entry->epoch == qp->peer_epoch &&
-	    receive_at_once(w, local, qp_index, emu_wqe_in(peer->sq, &peer->entry->sq, index),
-			    index, traced))
-		return;
-	emu_respond(w, qp, index, packet, EMU_EV_DATA);
+	swqe = emu_wqe_in(peer->sq, &peer->entry->sq, e->index);
+	srq = emu_recv_srq(w, qp);
+	wq = EMU_KEEP(emu_recv_queue(qp, srq));
+	if (EMU_RECV_IS_LOW(srq, emu_wq_count(wq)))
+		return false;
+	/*
+	 * An empty message does not qualify either: 0 - 1 is more than any MTU. That of the sender
+	 * is the same (emu_qp_assess).
+	 */
+	if (swqe->length - 1 >= qp->mtu)
+		return false;
+	wqe = srq ? emu_wqe(w, wq, wq->get) : emu_wqe_in(local->rq, wq, wq->get);
+	/* If the program has unmapped a buffer, the step that copies it again finds out which. */
+	if (!keys_hold(w->fab, swqe, wqe) ||
+	    __builtin_expect(emu_guard_copy(emu_memory(wqe->sge[0].addr),
+					    emu_memory(swqe->sge[0].addr), swqe->length),
+			     0))
+		return false;
+	if (polled)
+		take_first(w, e);
+	emu_recv_take_whole(qp, wq, e->index);
+	if (traced)
+		emu_trace_arrival(w, qp, EMU_KEEP(&w->qp[qp->peer])->entry, e->index, swqe->length);
+	if (!polled)
+		complete_one(w, qp->recv_cq, e->qp, wqe->wr_id, swqe->length, NIC_OP_RECV,
+			     emu_recv_flags(wqe, swqe->flags));
+	emu_qp_tell_peer(w, qp, EMU_EV_ACK, e->index, 0);
+	if (polled)
+		*done = (struct completion){ local, wqe->wr_id, swqe->length, NIC_OP_RECV,
+					     (uint8_t)emu_recv_flags(wqe, swqe->flags) };
+	return true;
+}
+
+/* Event DATA, which has left the queue. */
+static __attribute__((noinline)) void run_data(struct emu_world *w, const struct emu_event *e,
+					       bool traced)
+{
+	if (!receive_at_once(w, e, NULL, NULL, traced) && qp_at(w, e->qp)->entry->epoch == e->epoch)
+		emu_respond(w, qp_at(w, e->qp)->entry, e->index, e->packet, EMU_EV_DATA);
 }
 
 /* ---- its acknowledgement arrives ---- */
 
-void emu_trace_acked(struct emu_world *w, const struct emu_qp *qp, uint32_t index, uint32_t psn,
-		     uint32_t length, enum nic_opcode opcode)
+/*
+ * The acknowledgement of the oldest request, event ACK; `polled` and the result as above. In the
+ * ordinary case it calls no function, so that a poll has no register to save.
+ */
+static HOT bool acknowledge_at_once(struct emu_world *w, const struct emu_event *e,
+				    const struct emu_local_cq *polled, struct completion *done,
+				    bool traced)
 {
-	const struct emu_qp *peer = emu_qp_at(w, qp->peer);
-
-	emu_record_put(w, EMU_RECORD_ACKED, peer->noun | qp->noun << 4, qp->peer_adapter,
-		       qp->adapter, peer->name, qp->name, index + 1, psn, length, (uint32_t)opcode);
-}
-
-/* Event ACK, which has left the queue. */
-static HOT void run_ack(struct emu_world *w, const struct emu_event *e, bool traced)
-{
-	uint32_t qp_index = e->qp, index = e->index;
-	const struct emu_local_qp *local = qp_at(w, qp_index);
+	const struct emu_local_qp *local = qp_at(w, e->qp);
 	struct emu_qp *qp = local->entry;
 	const struct emu_swqe *wqe;
 
 	/* It is of the oldest request, which is there. */
-	if (qp->epoch != e->epoch || index != qp->sq.get || index == qp->sq.put || !qp->tx_fast) {
-		emu_tx_ack(w, qp_index, e->epoch, index);
-		return;
-	}
-	wqe = emu_wqe_in(local->sq, &qp->sq, index);
+	if (qp->epoch != e->epoch || e->index != qp->sq.get || e->index == qp->sq.put ||
+	    !qp->tx_fast)
+		return false;
+	wqe = emu_wqe_in(local->sq, &qp->sq, e->index);
+	if (polled && ((wqe->flags & NIC_WR_SUPPRESS) || !goes_to(w, polled, qp->send_cq)))
+		return false;
+	if (polled)
+		take_first(w, e);
 	if (traced)
-		emu_trace_acked(w, qp, index,
-				emu_wire_psn(w, qp, index, emu_wire_span(w, qp, wqe) - 1),
+		emu_trace_acked(w, qp, e->index,
+				emu_wire_psn(w, qp, e->index, emu_wire_span(w, qp, wqe) - 1),
 				wqe->length, wqe->opcode);
-	qp->sq.get = index + 1;
+	qp->sq.get = e->index + 1;
 	if (__builtin_expect(qp->rnr_tries, 0)) /* no store to its line: layout.h */
 		qp->rnr_tries = 0;
-	if (!(wqe->flags & NIC_WR_SUPPRESS))
-		complete_one(w, qp->send_cq, qp_index, wqe->wr_id, wqe->length, wqe->opcode,
+	if (polled)
+		*done = (struct completion){ local, wqe->wr_id, wqe->length, wqe->opcode,
+					     wqe->flags & NIC_WR_QUIET };
+	else if (!(wqe->flags & NIC_WR_SUPPRESS))
+		complete_one(w, qp->send_cq, e->qp, wqe->wr_id, wqe->length, wqe->opcode,
 			     wqe->flags & NIC_WR_QUIET);
+	return true;
+}
+
+/* Event ACK, which has left the queue. */
+static __attribute__((noinline)) void run_ack(struct emu_world *w, const struct emu_event *e,
+					      bool traced)
+{
+	if (!acknowledge_at_once(w, e, NULL, NULL, traced))
+		emu_tx_ack(w, e->qp, e->epoch, e->index);
 }
 
 /* ---- events ---- */
@@ -313,13 +258,6 @@ void emu_run_event(struct emu_world *w, const struct emu_event *next)
 		run_ack(w, &event, false);
 }
 
-/* Time moves on to that event, the first of the FIFO, which leaves the queue. */
-static HOT void take_first(struct emu_world *w, const struct emu_event *e)
-{
-	w->fab->now = e->time;
-	w->fifo.first++;
-}
-
 /* Is the first event of the FIFO there, and the next, and due between now and then? */
 static HOT bool first_is_due(const struct emu_world *w, const struct emu_event *e,
 			     uint64_t deadline)
@@ -327,19 +265,22 @@ static HOT bool first_is_due(const struct emu_world *w, const struct emu_event *
 	return e != w->fifo.end && !w->fab->events && e->time <= deadline && e->time >= w->fab->now;
 }
 
-/* Run that one if it is of a message, while there is a trace and packets are not observed. */
+/* Is it also of a message, while there is a trace and packets are not observed? */
+static HOT bool can_run_traced(const struct emu_world *w, const struct emu_event *e,
+			       uint64_t deadline)
+{
+	return w->fab->observed == 0 && w->fab->trace_on && first_is_due(w, e, deadline) &&
+	       (emu_event_kind(e) == EMU_EV_DATA || emu_event_kind(e) == EMU_EV_ACK);
+}
+
 static HOT bool run_traced(struct emu_world *w, uint64_t deadline)
 {
 	const struct emu_event *e = w->fifo.first;
-	enum emu_event_kind kind;
 
-	if (w->fab->observed > 0 || !w->fab->trace_on || !first_is_due(w, e, deadline))
-		return false;
-	kind = emu_event_kind(e);
-	if (kind != EMU_EV_DATA && kind != EMU_EV_ACK)
+	if (!can_run_traced(w, e, deadline))
 		return false;
 	take_first(w, e);
-	if (kind == EMU_EV_DATA)
+	if (emu_event_kind(e) == EMU_EV_DATA)
 		run_data(w, e, true);
 	else
 		run_ack(w, e, true);
@@ -404,46 +345,154 @@ static EMU_COLD bool spin_following(const struct emu_local_cq *cq)
 	return cq->entry->put != cq->entry->get;
 }
 
-/* Is there a completion, now or after the events of one poll quantum? */
-static HOT bool spin_until_one(const struct emu_local_cq *local, struct emu_world *w,
-			       const struct emu_cq *cq)
+/* Is there a completion, now or after the events until then? */
+static HOT bool spin_until(struct emu_world *w, const struct emu_cq *cq, uint64_t deadline)
 {
-	uint64_t deadline;
-
-	if (cq->put != cq->get)
-		return true;
-	if (emu_clock_follows(w, local->base.nic))
-		return spin_following(local);
-	deadline = w->fab->now + local->base.nic->poll_quantum_ns;
-	do {
+	while (cq->put == cq->get) {
 		if (!run_until(w, deadline)) {
 			w->fab->now = deadline;
 			return false;
 		}
-	} while (__builtin_expect(cq->put == cq->get, 0));
+	}
 	return true;
+}
+
+static HOT uint64_t poll_deadline(const struct emu_world *w, const struct nic_cq *base)
+{
+	return w->fab->now + base->nic->poll_quantum_ns;
+}
+
+/* The first event of the FIFO is of a message and next. Does it complete a request for the poll? */
+static HOT bool runs_for(struct emu_world *w, const struct emu_local_cq *polled,
+			 struct completion *done, bool traced)
+{
+	const struct emu_event *e = w->fifo.first;
+
+	if (emu_event_kind_and_flags(e) == EMU_EV_DATA)
+		return receive_at_once(w, e, polled, done, traced);
+	return emu_event_kind_and_flags(e) == EMU_EV_ACK &&
+	       acknowledge_at_once(w, e, polled, done, traced);
+}
+
+/* The same if the event is due and next. */
+static HOT bool spins_once(struct emu_world *w, const struct emu_local_cq *polled,
+			   uint64_t deadline, struct completion *done)
+{
+	const struct emu_event *e = w->fifo.first;
+
+	if (first_is_next(w, e, deadline))
+		return runs_for(w, polled, done, false);
+	return can_run_traced(w, e, deadline) && runs_for(w, polled, done, true);
 }
 
 bool emu_cq_spin(struct nic_cq *base, struct nic_wc *wc)
 {
 	struct emu_world *w = emu_local_cq(base)->world;
 	struct emu_cq *cq = emu_local_cq(base)->entry;
+	struct completion done;
+	uint64_t deadline;
 
-	if (!spin_until_one(emu_local_cq(base), w, cq))
-		return false;
+	if (cq->put == cq->get && emu_clock_follows(w, base->nic)) {
+		if (!spin_following(emu_local_cq(base)))
+			return false;
+	} else if (cq->put == cq->get) {
+		deadline = poll_deadline(w, base);
+		if (spins_once(w, emu_local_cq(base), deadline, &done)) {
+			wc->wr_id = done.wr_id;
+			wc->qp = (struct nic_qp *)&done.qp->base;
+			wc->length = done.length;
+			wc->opcode = done.opcode;
+			wc->status = NIC_WC_SUCCESS;
+			wc->flags = done.flags;
+			return true;
+		}
+		if (!spin_until(w, cq, deadline))
+			return false;
+	}
 	emu_cq_get(w, cq, emu_local_cq(base)->ring, wc);
 	return true;
+}
+
+/*
+ * emu_spin_one and the functions to which it jumps for a message that arrives, for one that is
+ * acknowledged, and for all else. Each calls the front as the last thing it does, so that only the
+ * first of them, which has to copy, saves registers.
+ */
+
+static HOT int hand_over(struct nic_cq *base, void *out, const struct completion *done)
+{
+	return base->nic->up->completed(out, base->ctx, (struct nic_qp *)&done->qp->base,
+					done->wr_id, done->length,
+					nic_wc_what(done->opcode, NIC_WC_SUCCESS));
+}
+
+static HOT int take_one(struct nic_cq *base, void *out)
+{
+	const struct emu_local_cq *local = emu_local_cq(base);
+	const struct emu_cqe *cqe = emu_cq_take(local->entry, local->ring);
+
+	return base->nic->up->completed(out, base->ctx, emu_cqe_qp(local->world, cqe), cqe->wr_id,
+					cqe->length, nic_wc_what(cqe->opcode, cqe->status));
+}
+
+static EMU_COLD int spin_one_threaded(struct nic_cq *base, void *out)
+{
+	const struct emu_local_cq *local = emu_local_cq(base);
+	struct emu_world *w = local->world;
+
+	if (emu_clock_follows(w, base->nic) ? spin_following(local)
+					    : spin_until(w, local->entry, poll_deadline(w, base)))
+		return take_one(base, out);
+	return base->nic->up->no_completion(out);
+}
+
+static __attribute__((noinline)) int spin_one_until(struct nic_cq *base, void *out,
+						    uint64_t deadline)
+{
+	if (spin_until(emu_local_cq(base)->world, emu_local_cq(base)->entry, deadline))
+		return take_one(base, out);
+	return base->nic->up->no_completion(out);
+}
+
+static __attribute__((noinline)) int spin_one_data(struct nic_cq *base, void *out,
+						   uint64_t deadline)
+{
+	struct emu_world *w = emu_local_cq(base)->world;
+	struct completion done;
+
+	if (receive_at_once(w, w->fifo.first, emu_local_cq(base), &done, false))
+		return hand_over(base, out, &done);
+	return spin_one_until(base, out, deadline);
+}
+
+static __attribute__((noinline)) int spin_one_ack(struct nic_cq *base, void *out, uint64_t deadline)
+{
+	struct emu_world *w = emu_local_cq(base)->world;
+	struct completion done;
+
+	if (acknowledge_at_once(w, w->fifo.first, emu_local_cq(base), &done, false))
+		return hand_over(base, out, &done);
+	return spin_one_until(base, out, deadline);
 }
 
 int emu_spin_one(struct nic_cq *base, void *out)
 {
 	struct emu_world *w = emu_local_cq(base)->world;
 	struct emu_cq *cq = emu_local_cq(base)->entry;
-	const struct emu_cqe *cqe;
+	const struct emu_event *e;
+	uint64_t deadline;
 
-	if (!spin_until_one(emu_local_cq(base), w, cq))
-		return base->nic->up->no_completion(out);
-	cqe = emu_cq_take(cq, emu_local_cq(base)->ring);
-	return base->nic->up->completed(out, base->ctx, emu_cqe_qp(w, cqe), cqe->wr_id, cqe->length,
-					nic_wc_what(cqe->opcode, cqe->status));
+	if (cq->put != cq->get)
+		return take_one(base, out);
+	if (__builtin_expect(base->nic->threaded, 0))
+		return spin_one_threaded(base, out);
+	e = w->fifo.first;
+	deadline = poll_deadline(w, base);
+	if (first_is_next(w, e, deadline)) {
+		if (emu_event_kind_and_flags(e) == EMU_EV_DATA)
+			return spin_one_data(base, out, deadline);
+		if (emu_event_kind_and_flags(e) == EMU_EV_ACK)
+			return spin_one_ack(base, out, deadline);
+	}
+	return spin_one_until(base, out, deadline);
 }

@@ -68,7 +68,8 @@ static inline void emu_recv_expect_after(struct emu_qp *qp, uint32_t index)
 }
 
 /* A Send that is expected next takes the oldest Receive and is complete at once. */
-static inline void emu_recv_take_whole(struct emu_qp *qp, struct emu_wq *wq, uint32_t index)
+static inline __attribute__((always_inline)) void
+emu_recv_take_whole(struct emu_qp *qp, struct emu_wq *wq, uint32_t index)
 {
 	emu_recv_take(qp, wq);
 	EMU_ALONE(qp->taken);
@@ -77,15 +78,6 @@ static inline void emu_recv_take_whole(struct emu_qp *qp, struct emu_wq *wq, uin
 	qp->rx_taken = qp->rx_completed;
 	EMU_ALONE(qp->rx_taken);
 	emu_recv_expect_after(qp, index);
-}
-
-/* The payload cannot be copied: undo that, and go step by step, which finds out why. */
-static inline void emu_recv_put_back_whole(struct emu_qp *qp, struct emu_wq *wq, uint32_t index)
-{
-	wq->get--;
-	qp->taken--;
-	qp->rx_taken = --qp->rx_completed;
-	qp->rx_next = index;
 }
 
 /* Does the peer's request take a Receive? */

@@ -75,8 +75,10 @@ static inline void emu_event_fill(struct emu_fabric *fab, struct emu_event *even
  * Queue an event for `time` (not before now). Never fails: posting checks emu_clock_has_room first.
  * The newest event has the highest sequence number: it goes behind all of its time.
  */
-static inline void emu_schedule(struct emu_world *w, uint64_t time, enum emu_event_kind kind,
-				uint32_t qp, uint32_t epoch, uint32_t index, uint32_t packet)
+static inline __attribute__((always_inline)) void emu_schedule(struct emu_world *w, uint64_t time,
+							       enum emu_event_kind kind,
+							       uint32_t qp, uint32_t epoch,
+							       uint32_t index, uint32_t packet)
 {
 	struct emu_event *end = w->fifo.end;
 
