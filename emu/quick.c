@@ -62,12 +62,12 @@ static HOT const struct emu_local_cq *cq_at(const struct emu_world *w, uint32_t 
 
 /*
  * Does a poll of that CQ, which is empty, get the next completion of CQ `index` as it is? One that
- * is armed has to notify, and one whose limit is 0 overflows.
+ * is armed has to notify. It is not full: its limit is not 0 when it is polled (host/nic.h).
  */
 static HOT bool goes_to(const struct emu_world *w, const struct emu_local_cq *polled,
 			uint32_t index)
 {
-	return cq_at(w, index) == polled && !polled->entry->armed && polled->entry->limit > 0;
+	return cq_at(w, index) == polled && !polled->entry->armed;
 }
 
 /* Time moves on to that event, the first of the FIFO, which leaves the queue. */
@@ -374,15 +374,14 @@ static HOT bool runs_for(struct emu_world *w, const struct emu_local_cq *polled,
 	       acknowledge_at_once(w, e, polled, done, traced);
 }
 
-/* The same if the event is due and next. */
+/* The same if the event is due and next, and packets are not observed. */
 static HOT bool spins_once(struct emu_world *w, const struct emu_local_cq *polled,
 			   uint64_t deadline, struct completion *done)
 {
-	const struct emu_event *e = w->fifo.first;
-
-	if (first_is_next(w, e, deadline))
-		return runs_for(w, polled, done, false);
-	return can_run_traced(w, e, deadline) && runs_for(w, polled, done, true);
+	if (!first_is_due(w, w->fifo.first, deadline) || w->fab->observed > 0)
+		return false;
+	return w->fab->trace_on ? runs_for(w, polled, done, true)
+				: runs_for(w, polled, done, false);
 }
 
 bool emu_cq_spin(struct nic_cq *base, struct nic_wc *wc)

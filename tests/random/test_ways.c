@@ -7,9 +7,9 @@
  * A seed makes a program of Sends, Receives, limits and dying keys on one connection. Each way runs
  * it in a process of its own and writes down every completion, every asynchronous event, the
  * payload and the counts of the Receive queue, whenever all Sends that can complete have completed.
- * The records are the same, byte for byte. At once and step by step, each completion also comes at
- * the same virtual time. (Packet by packet, each packet's time is rounded by itself; between
- * processes, time follows the clock.)
+ * The records are the same, byte for byte. At once, step by step and queued (each completion is in
+ * the CQ before it is polled), it also comes at the same virtual time. (Packet by packet, each
+ * packet's time is rounded by itself; between processes, time follows the clock.)
  */
 #include <stdarg.h>
 #include <stdlib.h>
@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "host/random.h"
+#include "lib/evd/evd.h"
 #include "tests/support/support.h"
 
 enum {
@@ -42,6 +43,7 @@ struct record {
 enum way {
 	AT_ONCE,
 	STEP_BY_STEP,
+	QUEUED,
 	PACKET_BY_PACKET,
 	SHARED,
 	SHARED_STEP_BY_STEP,
@@ -51,10 +53,11 @@ enum way {
 
 static const struct {
 	const char *name;
-	bool shared, traced, watched, bounced;
+	bool shared, traced, watched, bounced, queued;
 } ways[WAYS] = {
 	[AT_ONCE] = { .name = "at once" },
 	[STEP_BY_STEP] = { .name = "step by step", .traced = true },
+	[QUEUED] = { .name = "queued", .queued = true },
 	[PACKET_BY_PACKET] = { .name = "packet by packet", .watched = true },
 	[SHARED] = { .name = "shared", .shared = true },
 	[SHARED_STEP_BY_STEP] = { .name = "shared, step by step", .shared = true, .traced = true },
@@ -67,6 +70,7 @@ static struct record *record;
 static struct {
 	uint64_t seed;
 	bool srq, iwarp;
+	bool queued;
 	int posted, sent, seen; /* Receives, Sends, completions of Receives dequeued */
 } p;
 
@@ -124,13 +128,26 @@ static DAT_EVENT await(DAT_EVD_HANDLE evd)
 	return event;
 }
 
-/* The same by polls, which run the events themselves (emu_cq_spin). */
+/* Run events as a poll would, so that the poll itself finds the completion in the CQ. */
+static void fill_queue(DAT_EVD_HANDLE handle)
+{
+	struct nic_cq *cq = obj_as(struct evd, ((struct handle_slot *)handle)->object)->cq;
+	uint64_t deadline = now_ns() + cq->nic->poll_quantum_ns, next;
+
+	while (cq->nic->ops->cq_count(cq) == 0 && cq->nic->ops->sim_pending(cq->nic, &next) > 0 &&
+	       next <= deadline)
+		must(dat_sim_step(w.sim));
+}
+
+/* The same by polls, which run the events themselves (emu_spin_one, emu_cq_spin). */
 static DAT_EVENT poll_for(DAT_EVD_HANDLE evd)
 {
 	DAT_EVENT event;
 
-	while (dat_evd_dequeue(evd, &event) != DAT_SUCCESS)
-		;
+	do {
+		if (p.queued)
+			fill_queue(evd);
+	} while (dat_evd_dequeue(evd, &event) != DAT_SUCCESS);
 	return event;
 }
 
@@ -386,6 +403,7 @@ static void end_program(void)
 static void run_program(enum way way, int seed)
 {
 	open_world(way);
+	p.queued = ways[way].queued;
 	p.seed = (uint64_t)seed;
 	for (int i = 0; i < STEPS; i++) {
 		switch (pick(8)) {
