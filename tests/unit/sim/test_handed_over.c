@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A completion that is handed to the poll which ran its event, and never queued (emu/quick.c): by
- * each poll of the model, what it says, at which time it comes, and when it is queued all the same.
+ * each poll of the model, what it says, at which time it comes, and when it is queued instead.
  */
 #include <stdlib.h>
 #include <string.h>
