@@ -105,7 +105,7 @@ const struct nic_ops emu_ops = {
 	/* tx.c: the requester */
 	.post_send = emu_post_send,
 
-	/* quick.c: the ordinary message */
+	/* quick_post.c, quick.c: the ordinary message */
 	.send_one = emu_send_one,
 	.recv_one = emu_recv_one,
 	.cq_spin = emu_cq_spin,

@@ -4,16 +4,16 @@
  * its posts.
  *
  * Nearly every message is a Send of one segment and one packet that is expected next, finds a
- * Receive of one segment, and needs no check of a key, limit or rule. Each function here asks for
- * all of its conditions before it changes anything. If one does not hold, the general function does
- * the work instead: emu_post_send (tx.c), emu_post_recv (srq.c), emu_respond (nic_model.c: one step
- * after the other), emu_tx_ack (tx.c). The results are the same: tests/random/test_ways.c compares
- * them. receive.h, cq.h and link.h have the code that is shared with the general functions and with
- * direct delivery between processes (emu/shared/direct.c).
+ * Receive of one segment, and needs no check of a key, limit or rule. Each function, here and in
+ * quick_post.c, asks for all of its conditions before it changes anything. If one does not hold,
+ * the general function does the work instead: emu_post_send (tx.c), emu_post_recv (srq.c),
+ * emu_respond (nic_model.c: one step after the other), emu_tx_ack (tx.c). The results are the same:
+ * tests/random/test_ways.c compares them. receive.h, cq.h and link.h have the code that is shared
+ * with the general functions and with direct delivery between processes (emu/shared/direct.c).
  *
- * A program polls for the completion of a message that is in flight, and the poll runs its event.
- * The completion is then handed over from the request itself. It is never written to the CQ, where
- * the same poll would read it right after the store.
+ * A program polls for the completion of a message that is in flight. If the first event that the
+ * poll runs completes a request of the CQ, the completion is handed over from the request itself.
+ * It is never written to the CQ, where the same poll would read it right after the store.
  */
 #include "quick.h"
 
@@ -39,7 +39,7 @@ _Static_assert(offsetof(struct emu_qp, link) == 2 * EMU_LINE &&
 
 /* A completion that is handed to the poll which ran its event. */
 struct completion {
-	const struct emu_local_qp *qp;
+	struct emu_local_qp *qp;
 	uint64_t wr_id;
 	uint32_t length;
 	uint8_t opcode, flags;
@@ -112,18 +112,20 @@ static inline bool is_expected(const struct emu_qp *qp, const struct emu_event *
 /*
  * The whole responder for an ordinary message, whose event is DATA. polled: the event is still the
  * first of the FIFO, and its completion is not queued but goes to *done. False: it is no ordinary
- * message or, with `polled`, its completion is not for that CQ, and nothing has changed.
+ * message or, with `polled`, its completion is not for that CQ, and nothing has changed but, if the
+ * copy failed, a part of the Receive's buffer.
  */
 static HOT bool receive_at_once(struct emu_world *w, const struct emu_event *e,
 				const struct emu_local_cq *polled, struct completion *done,
 				bool traced)
 {
-	const struct emu_local_qp *local = qp_at(w, e->qp), *peer;
+	struct emu_local_qp *local = qp_at(w, e->qp), *peer;
 	struct emu_qp *qp = local->entry;
 	const struct emu_swqe *swqe;
 	const struct emu_rwqe *wqe;
 	struct emu_srq *srq;
 	struct emu_wq *wq;
+	uint32_t index;
 
 	if (qp->epoch != e->epoch || !is_expected(qp, e) || !qp->rx_fast)
 		return false;
@@ -155,11 +157,12 @@ static HOT bool receive_at_once(struct emu_world *w, const struct emu_event *e,
 		take_first(w, e);
 	emu_recv_take_whole(qp, wq, e->index);
 	if (traced)
-		emu_trace_arrival(w, qp, EMU_KEEP(&w->qp[qp->peer])->entry, e->index, swqe->length);
+		emu_trace_arrival(w, qp, peer->entry, e->index, swqe->length);
+	index = e->index; /* if the CQ overflows, another event may take the place of this one */
 	if (!polled)
 		complete_one(w, qp->recv_cq, e->qp, wqe->wr_id, swqe->length, NIC_OP_RECV,
 			     emu_recv_flags(wqe, swqe->flags));
-	emu_qp_tell_peer(w, qp, EMU_EV_ACK, e->index, 0);
+	emu_qp_tell_peer(w, qp, EMU_EV_ACK, index, 0);
 	if (polled)
 		*done = (struct completion){ local, wqe->wr_id, swqe->length, NIC_OP_RECV,
 					     (uint8_t)emu_recv_flags(wqe, swqe->flags) };
@@ -184,7 +187,7 @@ static HOT bool acknowledge_at_once(struct emu_world *w, const struct emu_event 
 				    const struct emu_local_cq *polled, struct completion *done,
 				    bool traced)
 {
-	const struct emu_local_qp *local = qp_at(w, e->qp);
+	struct emu_local_qp *local = qp_at(w, e->qp);
 	struct emu_qp *qp = local->entry;
 	const struct emu_swqe *wqe;
 
@@ -398,7 +401,7 @@ bool emu_cq_spin(struct nic_cq *base, struct nic_wc *wc)
 		deadline = poll_deadline(w, base);
 		if (spins_once(w, emu_local_cq(base), deadline, &done)) {
 			wc->wr_id = done.wr_id;
-			wc->qp = (struct nic_qp *)&done.qp->base;
+			wc->qp = &done.qp->base;
 			wc->length = done.length;
 			wc->opcode = done.opcode;
 			wc->status = NIC_WC_SUCCESS;
@@ -414,14 +417,13 @@ bool emu_cq_spin(struct nic_cq *base, struct nic_wc *wc)
 
 /*
  * emu_spin_one and the functions to which it jumps for a message that arrives, for one that is
- * acknowledged, and for all else. Each calls the front as the last thing it does, so that only the
- * first of them, which has to copy, saves registers.
+ * acknowledged, and for all else. Each calls the front as the last thing it does. The one for an
+ * acknowledgement calls nothing else, so that it need not save registers.
  */
 
 static HOT int hand_over(struct nic_cq *base, void *out, const struct completion *done)
 {
-	return base->nic->up->completed(out, base->ctx, (struct nic_qp *)&done->qp->base,
-					done->wr_id, done->length,
+	return base->nic->up->completed(out, base->ctx, &done->qp->base, done->wr_id, done->length,
 					nic_wc_what(done->opcode, NIC_WC_SUCCESS));
 }
 

@@ -2,7 +2,7 @@
 /*
  * receive.h - how a message takes a Receive: from which queue, and what is counted.
  *
- * A message arrives in one of three ways: at once (nic_model.c), step by step (respond.c), or
+ * A message arrives in one of three ways: at once (quick.c), step by step (respond.c), or
  * between processes without an event (emu/shared/direct.c). What they have in common is written
  * here, once.
  */

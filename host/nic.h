@@ -287,8 +287,8 @@ struct nic_ops {
 	/*
 	 * Accept at most n unpolled completions from now on (n <= depth): part of the event queue's
 	 * length is in use in lib's own queue. One more completion is not queued but reported by
-	 * cq_lost. With n = 0 the CQ is not polled by cq_spin or spin_one: lib takes from its own
-	 * queue first.
+	 * cq_lost. The caller does not spin a CQ whose limit is 0: what is in its own queue comes
+	 * first.
 	 */
 	void (*cq_limit)(struct nic_cq *cq, uint32_t n);
 	/* One cq_notify upcall at the next completion added. One shot. */

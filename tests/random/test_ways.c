@@ -7,9 +7,9 @@
  * A seed makes a program of Sends, Receives, limits and dying keys on one connection. Each way runs
  * it in a process of its own and writes down every completion, every asynchronous event, the
  * payload and the counts of the Receive queue, whenever all Sends that can complete have completed.
- * The records are the same, byte for byte. At once, step by step and queued (each completion is in
- * the CQ before it is polled), it also comes at the same virtual time. (Packet by packet, each
- * packet's time is rounded by itself; between processes, time follows the clock.)
+ * The records are the same, byte for byte. At once, traced and step by step (each completion is in
+ * the CQ before it is polled), each completion also comes at the same virtual time. (Packet by
+ * packet, each packet's time is rounded by itself; between processes, time follows the clock.)
  */
 #include <stdarg.h>
 #include <stdlib.h>
@@ -18,6 +18,8 @@
 #include <unistd.h>
 
 #include "host/random.h"
+#include "emu/nic_model.h"
+#include "lib/ep/ep.h"
 #include "lib/evd/evd.h"
 #include "tests/support/support.h"
 
@@ -42,25 +44,25 @@ struct record {
 
 enum way {
 	AT_ONCE,
+	TRACED,
 	STEP_BY_STEP,
-	QUEUED,
 	PACKET_BY_PACKET,
 	SHARED,
-	SHARED_STEP_BY_STEP,
+	SHARED_TRACED,
 	SHARED_BOUNCED,
 	WAYS
 };
 
 static const struct {
 	const char *name;
-	bool shared, traced, watched, bounced, queued;
+	bool shared, traced, watched, bounced, steps;
 } ways[WAYS] = {
 	[AT_ONCE] = { .name = "at once" },
-	[STEP_BY_STEP] = { .name = "step by step", .traced = true },
-	[QUEUED] = { .name = "queued", .queued = true },
+	[TRACED] = { .name = "traced", .traced = true },
+	[STEP_BY_STEP] = { .name = "step by step", .steps = true },
 	[PACKET_BY_PACKET] = { .name = "packet by packet", .watched = true },
 	[SHARED] = { .name = "shared", .shared = true },
-	[SHARED_STEP_BY_STEP] = { .name = "shared, step by step", .shared = true, .traced = true },
+	[SHARED_TRACED] = { .name = "shared, traced", .shared = true, .traced = true },
 	[SHARED_BOUNCED] = { .name = "shared, bounced", .shared = true, .bounced = true },
 };
 
@@ -70,7 +72,7 @@ static struct record *record;
 static struct {
 	uint64_t seed;
 	bool srq, iwarp;
-	bool queued;
+	bool steps;
 	int posted, sent, seen; /* Receives, Sends, completions of Receives dequeued */
 } p;
 
@@ -119,24 +121,29 @@ static void choose_way(enum way way, const char *folder)
 	set("DATSIM_RNR_TIMER_NS", "100000");
 }
 
+/* Run events one by one, in steps, so that the next poll finds the completion in the CQ. */
+static void take_steps(DAT_EVD_HANDLE handle)
+{
+	struct nic_cq *cq = obj_as(struct evd, ((struct handle_slot *)handle)->object)->cq;
+	struct nic_qp *qp = obj_as(struct ep, ((struct handle_slot *)w.b.ep)->object)->nic;
+	const struct nic_ops *ops = qp->nic->ops;
+	uint64_t next;
+
+	while (cq && ops->cq_count(cq) == 0 && ops->sim_pending(cq->nic, &next) > 0) {
+		emu_local_qp(qp)->entry->rx_fast = false;
+		must(dat_sim_step(w.sim));
+	}
+}
+
 static DAT_EVENT await(DAT_EVD_HANDLE evd)
 {
 	DAT_EVENT event;
 	DAT_COUNT more;
 
+	if (p.steps)
+		take_steps(evd);
 	must(dat_evd_wait(evd, DAT_TIMEOUT_INFINITE, 1, &event, &more));
 	return event;
-}
-
-/* Run events as a poll would, so that the poll itself finds the completion in the CQ. */
-static void fill_queue(DAT_EVD_HANDLE handle)
-{
-	struct nic_cq *cq = obj_as(struct evd, ((struct handle_slot *)handle)->object)->cq;
-	uint64_t deadline = now_ns() + cq->nic->poll_quantum_ns, next;
-
-	while (cq->nic->ops->cq_count(cq) == 0 && cq->nic->ops->sim_pending(cq->nic, &next) > 0 &&
-	       next <= deadline)
-		must(dat_sim_step(w.sim));
 }
 
 /* The same by polls, which run the events themselves (emu_spin_one, emu_cq_spin). */
@@ -144,10 +151,10 @@ static DAT_EVENT poll_for(DAT_EVD_HANDLE evd)
 {
 	DAT_EVENT event;
 
-	do {
-		if (p.queued)
-			fill_queue(evd);
-	} while (dat_evd_dequeue(evd, &event) != DAT_SUCCESS);
+	if (p.steps)
+		take_steps(evd);
+	while (dat_evd_dequeue(evd, &event) != DAT_SUCCESS)
+		;
 	return event;
 }
 
@@ -282,11 +289,18 @@ static void send_one(int length, int flags)
 
 /*
  * Sends, the last of which says when all are complete. On iWARP each finds a Receive, or all ends.
+ * Where a watermark may be set, the Receives are reaped later: how many are taken and not reaped at
+ * a time depends on when messages arrive, and that on the way.
  */
 static void step_send(void)
 {
 	static const int lengths[] = { 0, 1, 8, 64, 216, 217, 255, 256, 257, 512, 1000, SLOT_SIZE };
-	int most = 1 + pick(4), first = p.sent, polls = pick(2), flags;
+	int most = 1 + pick(4), first = p.sent, flags;
+	enum {
+		WAIT,
+		POLL,
+		POLL_BOTH
+	} how = (unsigned int)pick(p.srq ? 2 : 3);
 	DAT_EVENT event;
 
 	while (p.posted - p.sent < most)
@@ -303,8 +317,12 @@ static void step_send(void)
 	/* The messages that found no Receive wait for it. */
 	while (p.posted < p.sent)
 		step_receive();
+	for (; how == POLL_BOTH && p.seen < delivered(); p.seen++) {
+		event = poll_for(w.b.recv);
+		note_dto("receive", &event);
+	}
 	do {
-		event = polls ? poll_for(w.a.request) : await(w.a.request);
+		event = how == WAIT ? await(w.a.request) : poll_for(w.a.request);
 		note_dto("send", &event);
 	} while ((int)event.event_data.dto_completion_event_data.user_cookie.as_64 !=
 		 (p.sent - 1) % SLOTS);
@@ -403,7 +421,7 @@ static void end_program(void)
 static void run_program(enum way way, int seed)
 {
 	open_world(way);
-	p.queued = ways[way].queued;
+	p.steps = ways[way].steps;
 	p.seed = (uint64_t)seed;
 	for (int i = 0; i < STEPS; i++) {
 		switch (pick(8)) {

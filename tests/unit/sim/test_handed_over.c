@@ -5,6 +5,8 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "emu/cq.h"
 #include "emu/fabric/queue.h"
@@ -187,7 +189,7 @@ START_TEST(a_completion_goes_to_the_poll_that_ran_its_event)
 }
 END_TEST
 
-/* The Receive's are its own and the message's solicited event; the Send's are its own. */
+/* A Receive has NIC_WR_QUIET if it was posted so, and NIC_WR_SOLICITED of its message. */
 START_TEST(its_flags_are_those_of_a_queued_one)
 {
 	uint8_t received, sent;
@@ -238,36 +240,46 @@ END_TEST
 
 START_TEST(what_was_queued_comes_before_what_is_handed_over)
 {
+	uint32_t received;
+
 	open_pair(_i);
 	for (int i = 1; i <= 2; i++) {
 		post_receive(i, 0);
 		send_message(i + 10, 0);
-		if (i == 1)
-			must(dat_sim_step(w.sim));
 	}
+	must(dat_sim_step(w.sim));
+	received = added(w.b.recv);
 	ck_assert_uint_eq(queued(w.b.recv), 1);
 	expect_completion(_i, w.b.recv, 1, NIC_OP_RECV);
 	expect_completion(_i, w.b.recv, 2, NIC_OP_RECV);
+	ck_assert_uint_eq(added(w.b.recv), received);
 	expect_completion(_i, w.a.request, 11, NIC_OP_SEND);
 	expect_completion(_i, w.a.request, 12, NIC_OP_SEND);
 }
 END_TEST
 
-/* The text of the trace from there on, with each digit a '#'. To be freed. */
-static char *lines_from(size_t length)
+/*
+ * The text of the trace from there on: times since `begin`, and each other digit a '#', because the
+ * messages have different numbers.
+ */
+static void lines_from(size_t length, DAT_UINT64 begin, char *lines, size_t size)
 {
 	const char *text;
-	size_t end;
-	char *lines;
+	size_t end, n = 0;
+	char *rest;
 
 	must(dat_sim_trace_read(w.sim, &text, &end));
 	ck_assert_uint_gt(end, length);
-	lines = strdup(text + length);
-	ck_assert_ptr_nonnull(lines);
-	for (char *c = lines; *c; c++)
-		if (*c >= '0' && *c <= '9')
-			*c = '#';
-	return lines;
+	for (text += length; *text; text = rest) {
+		n += (size_t)snprintf(lines + n, size - n, "%llu",
+				      strtoull(text, &rest, 10) - (unsigned long long)begin);
+		for (; *rest != '\n'; rest++, n++) {
+			ck_assert_uint_lt(n + 2, size);
+			lines[n] = *rest >= '0' && *rest <= '9' ? '#' : *rest;
+		}
+		lines[n++] = *rest++;
+		lines[n] = '\0';
+	}
 }
 
 static size_t trace_length(void)
@@ -281,25 +293,24 @@ static size_t trace_length(void)
 
 START_TEST(its_lines_in_the_trace_are_those_of_a_queued_one)
 {
-	char *lines[2];
+	static char lines[2][4096];
+	DAT_UINT64 begin;
+	size_t before;
 
 	open_pair(TRACED);
 	for (int i = 0; i < 2; i++) {
-		size_t before;
-
 		post_receive(1, 0);
 		send_message(2, 0);
+		begin = now_ns();
 		before = trace_length();
 		if (i == 0)
 			run_quiet();
 		expect_completion(TRACED, w.b.recv, 1, NIC_OP_RECV);
 		expect_completion(TRACED, w.a.request, 2, NIC_OP_SEND);
-		lines[i] = lines_from(before);
+		lines_from(before, begin, lines[i], sizeof(lines[i]));
 	}
 	ck_assert_str_eq(lines[0], lines[1]);
 	ck_assert_ptr_nonnull(strstr(lines[1], " complete "));
-	free(lines[0]);
-	free(lines[1]);
 }
 END_TEST
 
@@ -312,7 +323,7 @@ START_TEST(a_packet_that_a_rule_drops_completes_nothing_before_it_is_sent_again)
 
 	open_pair(_i);
 	begin = now_ns();
-	drop(1, 1);
+	drop(DAT_SIM_PACKET_SEND, 1);
 	post_receive(1, 0);
 	send_message(2, 0);
 	while (!poll_once(_i, w.b.recv))
@@ -341,6 +352,23 @@ START_TEST(a_completion_of_an_armed_queue_notifies_and_is_polled)
 }
 END_TEST
 
+/* One that is armed for solicited completions alone */
+START_TEST(a_queue_armed_for_solicited_completions_is_notified_of_those)
+{
+	open_pair(_i);
+	notified = 0;
+	emu_ops.cq_arm_solicited(cq_of(w.b.recv));
+	for (unsigned int i = 0; i < 2; i++) {
+		post_receive(1, 0);
+		send_message(2, i ? NIC_WR_SOLICITED : 0);
+		expect_completion(_i, w.b.recv, 1, NIC_OP_RECV);
+		expect_completion(_i, w.a.request, 2, NIC_OP_SEND);
+		ck_assert_uint_eq(notified, i);
+	}
+}
+END_TEST
+
+/* Its acknowledgement is the first event that the poll runs. */
 START_TEST(a_suppressed_Send_has_no_completion)
 {
 	open_pair(_i);
@@ -348,9 +376,39 @@ START_TEST(a_suppressed_Send_has_no_completion)
 	post_receive(2, 0);
 	send_message(11, NIC_WR_SUPPRESS);
 	send_message(12, 0);
+	expect_completion(_i, w.b.recv, 1, NIC_OP_RECV);
+	expect_completion(_i, w.b.recv, 2, NIC_OP_RECV);
+	ck_assert_uint_eq(emu_queue_length(world()), 2);
 	expect_completion(_i, w.a.request, 12, NIC_OP_SEND);
 	ck_assert(!poll_once(_i, w.a.request));
-	ck_assert_uint_eq(queued(w.b.recv), 2);
+}
+END_TEST
+
+/* The program has unmapped the Receive's buffer: the copy fails, and no completion says success. */
+START_TEST(a_message_for_memory_that_is_gone_ends_the_connection)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *at = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	DAT_REGION_DESCRIPTION region = { .for_va = at };
+	DAT_LMR_CONTEXT context;
+	DAT_LMR_HANDLE lmr;
+	struct nic_sge sge;
+	struct nic_recv_wr wr = { .wr_id = 1, .sge = &sge, .num_sge = 1 };
+
+	ck_assert_ptr_ne(at, MAP_FAILED);
+	open_pair(_i);
+	must(dat_lmr_create(w.b.ia, DAT_MEM_TYPE_VIRTUAL, region, page, w.b.pz,
+			    DAT_MEM_PRIV_ALL_FLAG, &lmr, &context, NULL, NULL, NULL));
+	sge = (struct nic_sge){ (uintptr_t)at, BYTES, obj_as(struct lmr, object(lmr))->lkey };
+	ck_assert_int_eq(emu_ops.post_recv(nic_qp_of(w.b.ep), &wr), 0);
+	ck_assert_int_eq(munmap(at, page), 0);
+	send_message(2, 0);
+	ck_assert(poll_once(_i, w.b.recv));
+	ck_assert_uint_eq(heard.wr_id, 1);
+	ck_assert_uint_ne(heard.status, NIC_WC_SUCCESS);
+	ck_assert(poll_once(_i, w.a.request));
+	ck_assert_uint_eq(heard.wr_id, 2);
+	ck_assert_uint_ne(heard.status, NIC_WC_SUCCESS);
 }
 END_TEST
 
@@ -372,6 +430,49 @@ START_TEST(a_message_of_a_sender_that_has_ended_is_dropped)
 }
 END_TEST
 
+/* ---- an overflow while a message arrives ---- */
+
+#define OFFSETS 16
+
+/* Let the next event be in another place of the FIFO. */
+static void pass_events(int n)
+{
+	struct emu_qp *qp = emu_local_qp(nic_qp_of(w.b.ep))->entry;
+
+	for (; n > 0; n--) {
+		emu_schedule(world(), now_ns(), EMU_EV_DATA, emu_qp_index(world(), qp),
+			     qp->epoch - 1, 0, 0);
+		must(dat_sim_step(w.sim));
+	}
+}
+
+/*
+ * The CQ is full, and all Endpoints that feed its EVD are broken, by an event each. Those may take
+ * the place of the message's own event, whose acknowledgement is sent behind them. With small
+ * limits (LIBDAT_SMALL_LIMITS) one of the offsets makes it happen.
+ */
+START_TEST(a_message_whose_completion_overflows_is_acknowledged)
+{
+	DAT_EP_HANDLE a, b;
+
+	open_pair(PLAIN);
+	for (int i = 0; i < 3; i++) {
+		a = plain_ep(&w.a);
+		b = plain_ep(&w.b);
+		connect_eps(&w.a, a, &w.b, b);
+	}
+	run_quiet();
+	post_receive(1, 0);
+	post_receive(2, 0);
+	send_message(11, 0);
+	expect_completion(PLAIN, w.a.request, 11, NIC_OP_SEND);
+	emu_ops.cq_limit(cq_of(w.b.recv), 1);
+	pass_events(_i);
+	send_message(12, 0);
+	expect_completion(PLAIN, w.a.request, 12, NIC_OP_SEND);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_completion_goes_to_the_poll_that_ran_its_event, POLLS, NULL);
@@ -385,7 +486,10 @@ static void fill(Suite *suite)
 	unit_add(suite, a_packet_that_a_rule_drops_completes_nothing_before_it_is_sent_again, POLLS,
 		 NULL);
 	unit_add(suite, a_completion_of_an_armed_queue_notifies_and_is_polled, POLLS, NULL);
+	unit_add(suite, a_queue_armed_for_solicited_completions_is_notified_of_those, POLLS, NULL);
 	unit_add(suite, a_suppressed_Send_has_no_completion, POLLS, NULL);
+	unit_add(suite, a_message_for_memory_that_is_gone_ends_the_connection, POLLS, NULL);
+	unit_add(suite, a_message_whose_completion_overflows_is_acknowledged, OFFSETS, NULL);
 	unit_add(suite, a_message_of_a_sender_that_has_ended_is_dropped, POLLS, NULL);
 }
 
