@@ -28,10 +28,6 @@
 #include "respond.h"
 #include "tx.h"
 
-_Static_assert(offsetof(struct emu_qp, link) == 2 * EMU_LINE &&
-		       offsetof(struct emu_qp, sq_acked) == 3 * EMU_LINE,
-	       "a message changes nothing on the third line of its QPs, and needs no fourth");
-
 /* On the path of every message. */
 #define HOT inline __attribute__((always_inline))
 
@@ -61,8 +57,8 @@ static HOT const struct emu_local_cq *cq_at(const struct emu_world *w, uint32_t 
 }
 
 /*
- * Does a poll of that CQ, which is empty, get the next completion of CQ `index` as it is? One that
- * is armed has to notify. It is not full: its limit is not 0 when it is polled (host/nic.h).
+ * Is CQ `index` the polled one, and may its next completion go to the poll without being queued? An
+ * armed CQ has to notify. The polled one has room: it is empty, its limit not 0 (host/nic.h).
  */
 static HOT bool goes_to(const struct emu_world *w, const struct emu_local_cq *polled,
 			uint32_t index)
@@ -268,22 +264,19 @@ static HOT bool first_is_due(const struct emu_world *w, const struct emu_event *
 	return e != w->fifo.end && !w->fab->events && e->time <= deadline && e->time >= w->fab->now;
 }
 
-/* Is it also of a message, while there is a trace and packets are not observed? */
-static HOT bool can_run_traced(const struct emu_world *w, const struct emu_event *e,
-			       uint64_t deadline)
-{
-	return w->fab->observed == 0 && w->fab->trace_on && first_is_due(w, e, deadline) &&
-	       (emu_event_kind(e) == EMU_EV_DATA || emu_event_kind(e) == EMU_EV_ACK);
-}
-
+/* Run that one if it is of a message, while there is a trace and packets are not observed. */
 static HOT bool run_traced(struct emu_world *w, uint64_t deadline)
 {
 	const struct emu_event *e = w->fifo.first;
+	enum emu_event_kind kind;
 
-	if (!can_run_traced(w, e, deadline))
+	if (w->fab->observed > 0 || !w->fab->trace_on || !first_is_due(w, e, deadline))
+		return false;
+	kind = emu_event_kind(e);
+	if (kind != EMU_EV_DATA && kind != EMU_EV_ACK)
 		return false;
 	take_first(w, e);
-	if (emu_event_kind(e) == EMU_EV_DATA)
+	if (kind == EMU_EV_DATA)
 		run_data(w, e, true);
 	else
 		run_ack(w, e, true);
@@ -365,9 +358,12 @@ static HOT uint64_t poll_deadline(const struct emu_world *w, const struct nic_cq
 	return w->fab->now + base->nic->poll_quantum_ns;
 }
 
-/* The first event of the FIFO is of a message and next. Does it complete a request for the poll? */
-static HOT bool runs_for(struct emu_world *w, const struct emu_local_cq *polled,
-			 struct completion *done, bool traced)
+/*
+ * Run the first event of the FIFO, which is due and next, if it is of a message whose completion
+ * goes to the polled CQ. False: nothing has changed.
+ */
+static HOT bool run_for_poll(struct emu_world *w, const struct emu_local_cq *polled,
+			     struct completion *done, bool traced)
 {
 	const struct emu_event *e = w->fifo.first;
 
@@ -377,29 +373,35 @@ static HOT bool runs_for(struct emu_world *w, const struct emu_local_cq *polled,
 	       acknowledge_at_once(w, e, polled, done, traced);
 }
 
-/* The same if the event is due and next, and packets are not observed. */
-static HOT bool spins_once(struct emu_world *w, const struct emu_local_cq *polled,
-			   uint64_t deadline, struct completion *done)
+/* Run the first event of a poll, traced or not. Packets must not be observed. */
+static HOT bool run_first_for_poll(struct emu_world *w, const struct emu_local_cq *polled,
+				   uint64_t deadline, struct completion *done)
 {
 	if (!first_is_due(w, w->fifo.first, deadline) || w->fab->observed > 0)
 		return false;
-	return w->fab->trace_on ? runs_for(w, polled, done, true)
-				: runs_for(w, polled, done, false);
+	return w->fab->trace_on ? run_for_poll(w, polled, done, true)
+				: run_for_poll(w, polled, done, false);
+}
+
+/* Is there a completion, now or after the events of one poll quantum? */
+static HOT bool spin_for_one(const struct emu_local_cq *local, struct emu_world *w,
+			     const struct emu_cq *cq)
+{
+	if (cq->put == cq->get && emu_clock_follows(w, local->base.nic))
+		return spin_following(local);
+	return spin_until(w, cq, poll_deadline(w, &local->base));
 }
 
 bool emu_cq_spin(struct nic_cq *base, struct nic_wc *wc)
 {
-	struct emu_world *w = emu_local_cq(base)->world;
-	struct emu_cq *cq = emu_local_cq(base)->entry;
+	const struct emu_local_cq *local = emu_local_cq(base);
+	struct emu_world *w = local->world;
+	struct emu_cq *cq = local->entry;
 	struct completion done;
-	uint64_t deadline;
 
-	if (cq->put == cq->get && emu_clock_follows(w, base->nic)) {
-		if (!spin_following(emu_local_cq(base)))
-			return false;
-	} else if (cq->put == cq->get) {
-		deadline = poll_deadline(w, base);
-		if (spins_once(w, emu_local_cq(base), deadline, &done)) {
+	if (cq->put == cq->get) {
+		if (!__builtin_expect(base->nic->threaded, 0) &&
+		    run_first_for_poll(w, local, poll_deadline(w, base), &done)) {
 			wc->wr_id = done.wr_id;
 			wc->qp = &done.qp->base;
 			wc->length = done.length;
@@ -408,10 +410,10 @@ bool emu_cq_spin(struct nic_cq *base, struct nic_wc *wc)
 			wc->flags = done.flags;
 			return true;
 		}
-		if (!spin_until(w, cq, deadline))
+		if (!spin_for_one(local, w, cq))
 			return false;
 	}
-	emu_cq_get(w, cq, emu_local_cq(base)->ring, wc);
+	emu_cq_get(w, cq, local->ring, wc);
 	return true;
 }
 
@@ -436,13 +438,10 @@ static HOT int take_one(struct nic_cq *base, void *out)
 					cqe->length, nic_wc_what(cqe->opcode, cqe->status));
 }
 
+/* The process has several threads: time may follow the clock, or be about to. */
 static EMU_COLD int spin_one_threaded(struct nic_cq *base, void *out)
 {
-	const struct emu_local_cq *local = emu_local_cq(base);
-	struct emu_world *w = local->world;
-
-	if (emu_clock_follows(w, base->nic) ? spin_following(local)
-					    : spin_until(w, local->entry, poll_deadline(w, base)))
+	if (spin_for_one(emu_local_cq(base), emu_local_cq(base)->world, emu_local_cq(base)->entry))
 		return take_one(base, out);
 	return base->nic->up->no_completion(out);
 }

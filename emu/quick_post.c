@@ -6,6 +6,10 @@
 #include "qp.h"
 #include "quick.h"
 
+_Static_assert(offsetof(struct emu_qp, link) == 2 * EMU_LINE &&
+		       offsetof(struct emu_qp, sq_acked) == 3 * EMU_LINE,
+	       "a message changes nothing on the third line of its QPs, and needs no fourth");
+
 static inline struct nic_sge one_segment(uint64_t addr, uint32_t length, uint32_t lkey)
 {
 	return (struct nic_sge){ .addr = addr, .length = length, .lkey = lkey };

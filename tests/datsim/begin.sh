@@ -54,6 +54,11 @@ holds() {
 	fi
 }
 
+# Are libibverbs, librdmacm and the libraries that are loaded before a program built?
+has_verbs() {
+	[ -x "$top/tests/planted/pairs/wakeup" ]
+}
+
 # cannot WHY TITLE...: these tests are skipped
 cannot() {
 	why=$1

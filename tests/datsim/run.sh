@@ -124,7 +124,7 @@ only_a_device() {
 	grep -q '^  it opened a simulated device, but made no object on it: nothing was' out &&
 		! grep -q 'linked with' out
 }
-if [ -x "$top/tests/planted/pairs/wakeup" ] && command -v ibv_devinfo > /dev/null; then
+if has_verbs && command -v ibv_devinfo > /dev/null; then
 	holds "a program that only opens a device is told apart" only_a_device
 else
 	cannot "it takes ibv_devinfo, and libibverbs built" \
