@@ -18,10 +18,7 @@
 #include <unistd.h>
 
 #include "host/random.h"
-#include "emu/nic_model.h"
-#include "lib/ep/ep.h"
-#include "lib/evd/evd.h"
-#include "tests/support/support.h"
+#include "tests/support/model.h"
 
 enum {
 	SEEDS = 24,
@@ -124,13 +121,11 @@ static void choose_way(enum way way, const char *folder)
 /* Run events one by one, in steps, so that the next poll finds the completion in the CQ. */
 static void take_steps(DAT_EVD_HANDLE handle)
 {
-	struct nic_cq *cq = obj_as(struct evd, ((struct handle_slot *)handle)->object)->cq;
-	struct nic_qp *qp = obj_as(struct ep, ((struct handle_slot *)w.b.ep)->object)->nic;
-	const struct nic_ops *ops = qp->nic->ops;
+	struct nic_cq *cq = nic_cq_of(handle);
 	uint64_t next;
 
-	while (cq && ops->cq_count(cq) == 0 && ops->sim_pending(cq->nic, &next) > 0) {
-		emu_local_qp(qp)->entry->rx_fast = false;
+	while (cq && emu_ops.cq_count(cq) == 0 && emu_ops.sim_pending(cq->nic, &next) > 0) {
+		qp_entry_of(w.b.ep)->rx_fast = false;
 		must(dat_sim_step(w.sim));
 	}
 }

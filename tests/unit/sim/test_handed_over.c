@@ -10,13 +10,8 @@
 
 #include "emu/cq.h"
 #include "emu/fabric/queue.h"
-#include "emu/fabric/world.h"
-#include "emu/nic_model.h"
 #include "emu/qp.h"
-#include "lib/ep/ep.h"
-#include "lib/evd/evd.h"
-#include "lib/memory/lmr.h"
-#include "tests/support/support.h"
+#include "tests/support/model.h"
 
 #define BYTES   24u
 #define QUANTUM (10u * LATENCY_NS)
@@ -31,26 +26,6 @@ enum {
 
 static const char *const poll_names[POLLS] = { "upcall", "plain", "traced" };
 
-static struct obj *object(DAT_HANDLE handle)
-{
-	return (struct obj *)((struct handle_slot *)handle)->object;
-}
-
-static struct nic_cq *cq_of(DAT_EVD_HANDLE handle)
-{
-	return obj_as(struct evd, object(handle))->cq;
-}
-
-static struct nic_qp *nic_qp_of(DAT_EP_HANDLE handle)
-{
-	return obj_as(struct ep, object(handle))->nic;
-}
-
-static struct emu_world *world(void)
-{
-	return emu_local_qp(nic_qp_of(w.a.ep))->world;
-}
-
 static void open_pair(int poll)
 {
 	DAT_SIM_CONFIG config = fabric_config(DAT_SIM_PROFILE_IB);
@@ -64,15 +39,9 @@ static void open_pair(int poll)
 	must(dat_sim_trace(w.sim, poll == TRACED ? DAT_TRUE : DAT_FALSE));
 }
 
-static struct nic_sge nic_segment(struct side *side, int n)
-{
-	return (struct nic_sge){ (uintptr_t)slot(side, n), BYTES,
-				 obj_as(struct lmr, object(side->lmr))->lkey };
-}
-
 static void post_receive(int n, uint8_t flags)
 {
-	struct nic_sge sge = nic_segment(&w.b, n);
+	struct nic_sge sge = nic_segment(&w.b, n, BYTES);
 	struct nic_recv_wr wr = { .wr_id = (uint64_t)n, .sge = &sge, .num_sge = 1, .flags = flags };
 
 	ck_assert_int_eq(emu_ops.post_recv(nic_qp_of(w.b.ep), &wr), 0);
@@ -80,7 +49,7 @@ static void post_receive(int n, uint8_t flags)
 
 static void send_message(int n, uint8_t flags)
 {
-	struct nic_sge sge = nic_segment(&w.a, n);
+	struct nic_sge sge = nic_segment(&w.a, n, BYTES);
 	struct nic_send_wr wr = { .wr_id = (uint64_t)n,
 				  .sge = &sge,
 				  .num_sge = 1,
@@ -124,7 +93,7 @@ static void hear_notification(void *cq_ctx)
 /* One call. False: there is no completion. */
 static bool poll_once(int poll, DAT_EVD_HANDLE evd)
 {
-	struct nic_cq *cq = cq_of(evd);
+	struct nic_cq *cq = nic_cq_of(evd);
 	const struct nic_upcalls *up = cq->nic->up;
 	struct nic_upcalls calls = *up;
 	bool found;
@@ -153,13 +122,13 @@ static void expect_completion(int poll, DAT_EVD_HANDLE evd, int n, enum nic_opco
 
 static uint32_t queued(DAT_EVD_HANDLE evd)
 {
-	return emu_ops.cq_count(cq_of(evd));
+	return emu_ops.cq_count(nic_cq_of(evd));
 }
 
 /* Completions that were ever added to the CQ. */
 static uint32_t added(DAT_EVD_HANDLE evd)
 {
-	return emu_local_cq(cq_of(evd))->entry->put;
+	return emu_local_cq(nic_cq_of(evd))->entry->put;
 }
 
 /* ---- what is handed over ---- */
@@ -177,10 +146,10 @@ START_TEST(a_completion_goes_to_the_poll_that_ran_its_event)
 	send_message(2, 0);
 	expect_completion(_i, w.b.recv, 1, NIC_OP_RECV);
 	ck_assert_uint_eq(now_ns(), begin + LATENCY_NS);
-	ck_assert_uint_eq(emu_queue_length(world()), 1); /* the acknowledgement */
+	ck_assert_uint_eq(emu_queue_length(model_world()), 1); /* the acknowledgement */
 	expect_completion(_i, w.a.request, 2, NIC_OP_SEND);
 	ck_assert_uint_eq(now_ns(), begin + 2 * LATENCY_NS);
-	ck_assert_uint_eq(emu_queue_length(world()), 0);
+	ck_assert_uint_eq(emu_queue_length(model_world()), 0);
 	ck_assert_uint_eq(added(w.b.recv), received);
 	ck_assert_uint_eq(added(w.a.request), sent);
 	ck_assert(!poll_once(_i, w.b.recv));
@@ -344,10 +313,10 @@ START_TEST(a_completion_of_an_armed_queue_notifies_and_is_polled)
 	send_message(2, 0);
 	for (int i = 0; i < 2; i++) {
 		notified = 0;
-		emu_ops.cq_arm(cq_of(evds[i]));
+		emu_ops.cq_arm(nic_cq_of(evds[i]));
 		expect_completion(_i, evds[i], i + 1, i ? NIC_OP_SEND : NIC_OP_RECV);
 		ck_assert_uint_eq(notified, 1);
-		ck_assert_uint_eq(emu_local_cq(cq_of(evds[i]))->entry->armed, EMU_ARMED_NOT);
+		ck_assert_uint_eq(emu_local_cq(nic_cq_of(evds[i]))->entry->armed, EMU_ARMED_NOT);
 	}
 }
 END_TEST
@@ -357,7 +326,7 @@ START_TEST(a_queue_armed_for_solicited_completions_is_notified_of_those)
 {
 	open_pair(_i);
 	notified = 0;
-	emu_ops.cq_arm_solicited(cq_of(w.b.recv));
+	emu_ops.cq_arm_solicited(nic_cq_of(w.b.recv));
 	for (unsigned int i = 0; i < 2; i++) {
 		post_receive(1, 0);
 		send_message(2, i ? NIC_WR_SOLICITED : 0);
@@ -378,7 +347,7 @@ START_TEST(a_suppressed_Send_has_no_completion)
 	send_message(12, 0);
 	expect_completion(_i, w.b.recv, 1, NIC_OP_RECV);
 	expect_completion(_i, w.b.recv, 2, NIC_OP_RECV);
-	ck_assert_uint_eq(emu_queue_length(world()), 2);
+	ck_assert_uint_eq(emu_queue_length(model_world()), 2);
 	expect_completion(_i, w.a.request, 12, NIC_OP_SEND);
 	ck_assert(!poll_once(_i, w.a.request));
 }
@@ -399,7 +368,7 @@ START_TEST(a_message_for_memory_that_is_gone_ends_the_connection)
 	open_pair(_i);
 	must(dat_lmr_create(w.b.ia, DAT_MEM_TYPE_VIRTUAL, region, page, w.b.pz,
 			    DAT_MEM_PRIV_ALL_FLAG, &lmr, &context, NULL, NULL, NULL));
-	sge = (struct nic_sge){ (uintptr_t)at, BYTES, obj_as(struct lmr, object(lmr))->lkey };
+	sge = (struct nic_sge){ (uintptr_t)at, BYTES, obj_as(struct lmr, object_of(lmr))->lkey };
 	ck_assert_int_eq(emu_ops.post_recv(nic_qp_of(w.b.ep), &wr), 0);
 	ck_assert_int_eq(munmap(at, page), 0);
 	send_message(2, 0);
@@ -437,10 +406,10 @@ END_TEST
 /* Let the next event be in another place of the FIFO. */
 static void pass_events(int n)
 {
-	struct emu_qp *qp = emu_local_qp(nic_qp_of(w.b.ep))->entry;
+	struct emu_qp *qp = qp_entry_of(w.b.ep);
 
 	for (; n > 0; n--) {
-		emu_schedule(world(), now_ns(), EMU_EV_DATA, emu_qp_index(world(), qp),
+		emu_schedule(model_world(), now_ns(), EMU_EV_DATA, emu_qp_index(model_world(), qp),
 			     qp->epoch - 1, 0, 0);
 		must(dat_sim_step(w.sim));
 	}
@@ -466,7 +435,7 @@ START_TEST(a_message_whose_completion_overflows_is_acknowledged)
 	post_receive(2, 0);
 	send_message(11, 0);
 	expect_completion(PLAIN, w.a.request, 11, NIC_OP_SEND);
-	emu_ops.cq_limit(cq_of(w.b.recv), 1);
+	emu_ops.cq_limit(nic_cq_of(w.b.recv), 1);
 	pass_events(_i);
 	send_message(12, 0);
 	expect_completion(PLAIN, w.a.request, 12, NIC_OP_SEND);
