@@ -10,7 +10,7 @@
 
 #define BYTES 8u
 
-/* One Send has completed, and another is in flight. The fabric is not traced: see emu_spin_one. */
+/* One Send has completed, and another is in flight. Untraced, so that dequeues use emu_spin_one. */
 static void send_two(void)
 {
 	plain_pair();
