@@ -447,22 +447,26 @@ START_TEST(an_event_wakes_no_thread_that_it_does_not_concern)
 {
 	static const struct nic_upcalls calls;
 	bool wakes = concerns[_i].wakes;
+	uint16_t high = world->nic_high;
 
-	world->fab->adapters[1] = (struct emu_adapter){ .open = true, .process = OWN };
-	world->fab->adapters[2] = (struct emu_adapter){ .open = true, .process = OTHER };
-	world->nics[1].base.up = &calls;
-	world->nics[2].base.attention = true; /* of an adapter that this process has closed */
+	world->fab->adapters[2] = (struct emu_adapter){ .open = true, .process = OWN };
+	world->fab->adapters[1] = (struct emu_adapter){ .open = true, .process = OTHER };
+	world->nic_high = 2; /* the last adapter counts, too */
+	world->nics[2].base.up = &calls;
+	world->nics[1].base.attention = true; /* of an adapter that this process has closed */
 	world->fab->cq[0].put = world->fab->cq[CQ].put = world->fab->cq[EMU_CQS].put = 3;
 	add_thread(FIRST, OWN, EMU_THREAD_WAITING, 3000);
 	add_thread(SECOND, OTHER, EMU_THREAD_WAITING, 1000);
 	ls->thread[FIRST].cq = concerns[_i].cq;
 	ls->thread[FIRST].cq_put = concerns[_i].cq_put;
-	world->nics[1].base.attention = concerns[_i].attention;
+	world->nics[2].base.attention = concerns[_i].attention;
 	emu_schedule(world, 500, EMU_EV_ACK, 0, 7, 0, 0);
 	ck_assert(emu_lockstep_pass(world));
 	ck_assert_uint_eq(world->fab->now, wakes ? 500 : 1000);
 	ck_assert_uint_eq(ls->turn, wakes ? FIRST : SECOND);
-	world->nics[1].base.up = NULL;
+	world->nics[2].base.up = NULL;
+	world->nics[1].base.attention = world->nics[2].base.attention = false;
+	world->nic_high = high;
 	world->fab->adapters[1] = world->fab->adapters[2] = (struct emu_adapter){ .open = false };
 	world->fab->cq[0].put = world->fab->cq[CQ].put = world->fab->cq[EMU_CQS].put = 0;
 }
