@@ -20,6 +20,7 @@
 #define BANDWIDTH_MAX  (1ul << 60)
 #define TRACE_MIN      65536ul
 #define TRACE_MAX      (256ul << 20)
+#define LAST_MAX       (16ul << 20) /* as text it fits into TRACE_MAX */
 #define PREFIX_MIN     8u
 #define PREFIX_MAX     28u
 
@@ -93,23 +94,29 @@ static bool knob_read_number(struct nic_config *config, size_t i)
 	return true;
 }
 
-static bool knob_read_trace_bytes(struct nic_config *config)
+/* A number of bytes; *bytes stays as it is without the variable. */
+static bool knob_read_bytes(const char *name, uint64_t most, uint64_t *bytes)
 {
-	const char *text = process_env("DATSIM_TRACE_BYTES");
-	unsigned long bytes;
+	const char *text = process_env(name);
+	unsigned long value;
 	char *end;
 
 	if (!text)
 		return true;
-	bytes = strtoul(text, &end, 10);
-	if (text[0] < '0' || text[0] > '9' || *end != '\0' || bytes < TRACE_MIN ||
-	    bytes > TRACE_MAX) {
-		say("DATSIM_TRACE_BYTES=%.64s: expected a number of bytes from %lu to %lu", text,
-		    TRACE_MIN, TRACE_MAX);
+	value = strtoul(text, &end, 10);
+	if (text[0] < '0' || text[0] > '9' || *end != '\0' || value < TRACE_MIN || value > most) {
+		say("%s=%.64s: expected a number of bytes from %lu to %lu", name, text, TRACE_MIN,
+		    most);
 		return false;
 	}
-	config->trace_bytes = bytes;
+	*bytes = value;
 	return true;
+}
+
+static bool knob_read_trace(struct nic_config *config)
+{
+	return knob_read_bytes("DATSIM_TRACE_BYTES", TRACE_MAX, &config->trace_bytes) &&
+	       knob_read_bytes("DATSIM_TRACE_LAST", LAST_MAX, &config->trace_last);
 }
 
 /* ---- a hostile NIC ---- */
@@ -194,7 +201,7 @@ bool knob_numbers(struct nic_config *config)
 		say("DATSIM_STUCK=%.64s: expected wait or abort", stuck);
 		return false;
 	}
-	if (!knob_read_trace_bytes(&c) || !knob_read_hostile(&c))
+	if (!knob_read_trace(&c) || !knob_read_hostile(&c))
 		return false;
 	for (size_t i = 0; i < NUMBERS; i++)
 		if (!knob_read_number(&c, i))
@@ -272,7 +279,7 @@ bool knob_complete(struct nic_config *config)
 	    !nic_hostile_is_valid(config->hostile))
 		return false;
 	config->trace_file = process_env("DATSIM_TRACE");
-	return knob_read_trace_bytes(config) && knob_read_network(config);
+	return knob_read_trace(config) && knob_read_network(config);
 }
 
 bool knob_in_range(uint64_t latency_ns, uint64_t bandwidth_bps)

@@ -61,6 +61,7 @@ struct nic_config {
 	uint32_t network, prefix; /* of the adapters' IPv4 addresses, host order; 0: the default */
 	bool trace;
 	uint64_t trace_bytes;   /* longest trace; 0: as long as the backend can keep */
+	uint64_t trace_last;    /* keep at least so many bytes of its end; 0: keep its beginning */
 	const char *trace_file; /* written when the world ends; NULL: none */
 	const char *fabric;     /* name of a fabric that processes share; NULL: a private one */
 	const char *node;       /* this process's name on it; NULL: generated */

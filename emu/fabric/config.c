@@ -4,6 +4,7 @@
 
 #include "emu/wire/profile.h"
 #include "host/random.h"
+#include "ring.h"
 
 #define EMU_NETWORK 0xc6120000u /* 198.18.0.0, in the range set aside for test networks */
 #define EMU_PREFIX  16u
@@ -50,9 +51,11 @@ void emu_configure(struct emu_world *w, const struct nic_config *config)
 	c->retry = config->retry;
 	c->retry_timer_ns = config->retry_timer_ns;
 	c->hostile = config->hostile;
-	c->trace_bytes = config->trace_bytes && config->trace_bytes < EMU_TRACE_BYTES
-				 ? config->trace_bytes
-				 : EMU_TRACE_BYTES;
+	c->trace_bytes = EMU_TRACE_BYTES;
+	if (config->trace_last)
+		c->trace_ring = emu_ring_size(config->trace_last);
+	else if (config->trace_bytes && config->trace_bytes < EMU_TRACE_BYTES)
+		c->trace_bytes = config->trace_bytes;
 	c->address = config->prefix ? config->network : EMU_NETWORK;
 	/* Without the network address and the broadcast address. */
 	c->addresses = (1u << (32 - (config->prefix ? config->prefix : EMU_PREFIX))) - 2;
@@ -73,5 +76,5 @@ bool emu_config_adopt(struct emu_world *w)
 	       c->retry_timer_ns <= TIME_MOST && c->mtu >= MTU_LEAST && c->mtu <= MTU_MOST &&
 	       c->rnr_retry <= RETRIES_MOST && c->retry <= RETRIES_MOST &&
 	       c->addresses <= ADDRESSES_MOST && c->trace_bytes <= EMU_TRACE_BYTES &&
-	       nic_hostile_is_valid(c->hostile);
+	       emu_ring_is_valid(c->trace_ring) && nic_hostile_is_valid(c->hostile);
 }

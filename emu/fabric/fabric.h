@@ -103,6 +103,7 @@ struct emu_world {
 	char *trace_file;         /* its path; NULL: there is none */
 	uint32_t trace_lines;     /* of the regular file */
 	uint64_t trace_limit;     /* a record that begins before it has room: record.h */
+	uint64_t trace_mask;      /* the bits of a position that are a place in memory: ring.h */
 	bool trace_is_long;       /* trace.c */
 	struct emu_trace_text *trace_text; /* what was read of the trace; NULL: nothing */
 	uint32_t steps, steps_most;        /* left, and at the beginning: emu_go_on */

@@ -351,6 +351,7 @@ struct emu_config {
 	uint32_t address;     /* of the adapter with number 1, less one; host order */
 	uint32_t addresses;   /* number of addresses from there */
 	uint64_t trace_bytes; /* longest trace */
+	uint64_t trace_ring;  /* bytes of its memory, used again and again: ring.h; 0: used once */
 };
 
 struct emu_rule {
@@ -444,6 +445,7 @@ struct emu_fabric {
 
 	uint64_t now;
 	uint64_t trace_length; /* record.h; stored to as often as `now`, and no poll reads it */
+	uint64_t trace_oldest; /* of a ring: the position of the oldest record */
 	uint64_t sequence;
 	uint64_t random[4];
 	uint32_t events;

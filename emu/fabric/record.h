@@ -11,6 +11,8 @@
  * A record counts from the moment at which emu_fabric.trace_length covers it, which is stored last:
  * a process that is killed leaves all records but the one it was writing.
  *
+ * A trace that keeps its end is a ring of such records: ring.h.
+ *
  * A private fabric whose trace has a regular file keeps text there instead (trace_file.c), so that
  * the file is complete if the program is killed.
  */
@@ -25,6 +27,7 @@ enum emu_record_kind {
 	EMU_RECORD_NONE, /* what memory holds that was never written */
 	EMU_RECORD_TEXT, /* in place of values: the line, ended by a NUL */
 	EMU_RECORD_ADAPTER,
+	EMU_RECORD_END,             /* in a ring: the next record begins the next segment */
 	EMU_RECORD_POST,            /* of an EP: a Send, RDMA Write or Read */
 	EMU_RECORD_POST_QP,         /* of a QP: a Send */
 	EMU_RECORD_POST_UNSIGNALED, /* likewise */
@@ -84,7 +87,7 @@ static inline emu_record_place *emu_record_begin(struct emu_world *w, struct emu
 	uint64_t at = w->fab->trace_length;
 
 	if (__builtin_expect(at < w->trace_limit, 1))
-		return (emu_record_place *)(w->fab->trace + at);
+		return (emu_record_place *)(w->fab->trace + (at & w->trace_mask));
 	/* A record of an odd number of values has four bytes more. */
 	memset(beside, 0, sizeof(*beside));
 	return (emu_record_place *)beside;
@@ -153,10 +156,11 @@ enum emu_record_place {
 	EMU_PACKET_MIDDLE
 };
 
-/* ---- the text: trace_text.c ---- */
+/* ---- the text: trace_reader.c, trace_text.c ---- */
 
 struct emu_trace_reader {
-	uint64_t at;     /* of the next record */
+	uint64_t at;     /* position of the next record */
+	uint64_t from;   /* of the first one that was read, unless all were */
 	uint64_t length; /* bytes of text so far */
 	uint64_t lines;
 	bool ended;              /* the text is full, or there is garbage */
@@ -175,6 +179,8 @@ bool emu_reader_next(struct emu_world *w, struct emu_trace_reader *reader, char 
 /* The text of one record, which is no TEXT; to `out` as above. */
 size_t emu_record_text(struct emu_world *w, struct emu_trace_reader *reader,
 		       const struct emu_record *record, char *out);
+/* Words that a record of that kind has at least; 0: there are no such records. */
+uint16_t emu_record_least(uint8_t kind);
 /* Write a number in decimal, without a NUL. Returns the end. */
 char *emu_put_number(char *to, uint64_t number);
 /* "libdat trace 1" and what follows it before the first event; to `out` as above. */

@@ -11,6 +11,7 @@
 
 #include "adapter.h"
 #include "arena.h"
+#include "ring.h"
 #include "sharing.h"
 
 #define LONG_TRACE (1ul << 20)
@@ -27,7 +28,7 @@ static uint64_t limit_of(uint64_t room)
 
 static struct emu_record *next_record(struct emu_world *w)
 {
-	return (struct emu_record *)(w->fab->trace + w->fab->trace_length);
+	return (struct emu_record *)(w->fab->trace + (w->fab->trace_length & w->trace_mask));
 }
 
 /* A line was written where next_record points to. */
@@ -50,6 +51,7 @@ static void note_full(struct emu_world *w)
 	w->fab->trace_full = true;
 	w->fab->trace_on = false;
 	w->trace_limit = 0;
+	_Static_assert(EMU_RECORD_HEAD + sizeof(text) <= EMU_RING_ROOM, "there is room for it");
 	memcpy(next_record(w)->value, text, sizeof(text));
 	finish_text(w, sizeof(text) - 1);
 }
@@ -57,33 +59,45 @@ static void note_full(struct emu_world *w)
 /* A long trace gets large pages: faults for each 4 KiB would take longer than the messages. */
 static void make_long(struct emu_world *w)
 {
+	uint64_t most = w->config.trace_ring ? w->config.trace_ring : EMU_TRACE_BYTES;
+
 	w->trace_is_long = true;
-	emu_want_large_pages(w->fab->trace + LONG_TRACE, EMU_TRACE_BYTES - LONG_TRACE);
+	if (most > LONG_TRACE)
+		emu_want_large_pages(w->fab->trace + LONG_TRACE, most - LONG_TRACE);
 }
 
-/* Make room for a record of that many bytes. False: the trace is full, or garbage. */
-static bool make_room(struct emu_world *w, size_t bytes)
+/* The same of a trace that keeps its beginning as emu_ring_make_room. */
+static bool make_more_room(struct emu_world *w, size_t bytes)
 {
 	struct emu_fabric *fab = w->fab;
 	uint64_t length = fab->trace_length, room = fab->trace_room;
 
 	/* Another process wrote garbage to these fields. */
-	if (room > EMU_TRACE_BYTES || length > room || length % EMU_WORD)
+	if (room > EMU_TRACE_BYTES || length > room || length % EMU_WORD) {
 		fab->trace_on = false;
-	if (!fab->trace_on)
-		return false;
-	if (room - length < bytes + EMU_TRACE_ROOM && !emu_trace_grow(w, bytes)) {
-		note_full(w);
 		return false;
 	}
+	if (room - length < bytes + EMU_TRACE_ROOM && !emu_trace_grow(w, bytes))
+		return false;
 	w->trace_limit = limit_of(fab->trace_room);
-	if (!emu_is_shared(w) && !w->trace_is_long) {
-		if (length >= LONG_TRACE)
-			make_long(w);
-		else if (w->trace_limit > LONG_TRACE)
-			w->trace_limit = LONG_TRACE;
-	}
+	if (!emu_is_shared(w) && length < LONG_TRACE && w->trace_limit > LONG_TRACE)
+		w->trace_limit = LONG_TRACE; /* to make it long there */
 	return true;
+}
+
+/* Make room for a record of that many bytes. False: the trace is full, or garbage. */
+static bool make_room(struct emu_world *w, size_t bytes)
+{
+	if (!w->fab->trace_on)
+		return false;
+	w->trace_mask = emu_trace_mask(w);
+	if (!emu_is_shared(w) && !w->trace_is_long && w->fab->trace_length >= LONG_TRACE)
+		make_long(w);
+	if (w->config.trace_ring ? emu_ring_make_room(w, bytes) : make_more_room(w, bytes))
+		return true;
+	if (w->fab->trace_on)
+		note_full(w);
+	return false;
 }
 
 void emu_record_elsewhere(struct emu_world *w, const struct emu_record *record)
@@ -144,8 +158,10 @@ void emu_trace_event(struct nic *nic, enum nic_trace_kind kind, uint32_t name, u
 /* Behind the note that the trace is full there is nothing. */
 void emu_trace_take_back(struct emu_world *w, uint64_t length)
 {
-	if (!w->fab->trace_full && length < w->fab->trace_length)
-		w->fab->trace_length = length;
+	if (w->fab->trace_full || length >= w->fab->trace_length)
+		return;
+	w->fab->trace_length = length;
+	w->trace_limit = 0; /* perhaps that of a segment which they entered */
 }
 
 void emu_trace_adapter(struct emu_world *w, uint16_t adapter)
@@ -272,6 +288,10 @@ int emu_trace_text(struct emu_world *w, const char **text, size_t *length)
 	struct emu_trace_text *t = w->trace_text;
 	size_t n;
 
+	/* Lines that were dropped meanwhile are not read again. */
+	if (t && t->reader.from < w->fab->trace_oldest)
+		emu_trace_forget(w);
+	t = w->trace_text;
 	if (w->trace_fd >= 0) {
 		/* The writer of a line puts a NUL behind it. */
 		*text = w->fab->trace;
@@ -294,6 +314,13 @@ int emu_trace_text(struct emu_world *w, const char **text, size_t *length)
 	return -ENOMEM;
 }
 
+static void name_adapters(struct emu_world *w)
+{
+	for (uint16_t i = 1; i <= emu_adapter_high(w->fab); i++)
+		if (emu_adapter_name(w, i)[0])
+			emu_trace_adapter(w, i);
+}
+
 void emu_trace_switch(struct nic *nic, bool on)
 {
 	struct emu_world *w = emu_world_of(nic);
@@ -301,11 +328,12 @@ void emu_trace_switch(struct nic *nic, bool on)
 
 	if (w->fab->trace_full)
 		return;
+	/* Their names may change until the trace is on again. */
+	if (was_on && !on)
+		name_adapters(w);
 	w->fab->trace_on = on;
 	for (uint32_t i = 0; i <= w->nic_high; i++)
 		w->nics[i].base.tracing = on;
-	/* They may have been opened meanwhile. */
-	for (uint16_t i = 1; on && !was_on && i <= emu_adapter_high(w->fab); i++)
-		if (emu_adapter_name(w, i)[0])
-			emu_trace_adapter(w, i);
+	if (on && !was_on)
+		name_adapters(w);
 }

@@ -91,10 +91,33 @@ static int open_stream(struct emu_world *w, const char *path, int fd)
 	return 0;
 }
 
+static int open_regular(struct emu_world *w, const char *path, int fd)
+{
+	int err = 0;
+
+	w->trace_fd = fd;
+	/* Another file may have to take the name, whatever the working directory is then. */
+	if (w->config.trace_ring) {
+		w->trace_file = realpath(path, NULL);
+		if (!w->trace_file)
+			err = report_error(path, errno);
+	}
+	if (!err)
+		err = map_regular(w, path);
+	if (!err) {
+		file_add(w->fab, emu_trace_header(w, w->fab->trace));
+		return 0;
+	}
+	free(w->trace_file);
+	w->trace_file = NULL;
+	close(fd);
+	return err;
+}
+
 int emu_trace_open(struct emu_world *w, const char *path)
 {
 	struct stat st;
-	int err = 0, fd;
+	int fd;
 
 	w->trace_fd = -1;
 	w->fab->trace_room = w->config.trace_bytes;
@@ -105,22 +128,18 @@ int emu_trace_open(struct emu_world *w, const char *path)
 		return report_error(path, errno);
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return open_stream(w, path, fd);
-	w->trace_fd = fd;
-	err = map_regular(w, path);
-	if (err)
-		close(fd);
-	else
-		file_add(w->fab, emu_trace_header(w, w->fab->trace));
-	return err;
+	return open_regular(w, path, fd);
 }
 
+/* A trace that keeps its end goes on in a new file when this one has its size. */
 static bool grow_file(struct emu_world *w, uint64_t room)
 {
+	uint64_t ring = w->config.trace_ring;
 	int err;
 
 	if (w->trace_fd < 0)
 		return false;
-	err = resize_file(w, room);
+	err = ring && room > ring ? emu_trace_renew(w) : resize_file(w, room);
 	if (err)
 		fprintf(stderr, "libdat: the trace ends early, its file cannot grow: %s%s\n",
 			strerror(err), emu_output_hint(err));

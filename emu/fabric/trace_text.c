@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The text of a trace, made of its records (record.h).
- *
- * In a shared fabric another process may have written anything there, and may go on doing so: each
- * record is copied before it is looked at, and one that is none ends the text.
- */
+/* The text of one record of a trace (record.h), and the header of the text. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -250,6 +245,13 @@ size_t emu_record_text(struct emu_world *w, struct emu_trace_reader *reader,
 	return (size_t)(to - out);
 }
 
+uint16_t emu_record_least(uint8_t kind)
+{
+	return kind < EMU_RECORD_KINDS && kinds[kind].values
+		       ? emu_record_words(kinds[kind].values * sizeof(uint32_t))
+		       : 0;
+}
+
 size_t emu_trace_header(const struct emu_world *w, char *out)
 {
 	static const struct nic_config defaults = NIC_CONFIG_DEFAULT;
@@ -278,102 +280,4 @@ size_t emu_trace_header(const struct emu_world *w, char *out)
 	if (hostile[0])
 		n += sprintf(out + n, "# hostile=%s\n", hostile);
 	return (size_t)n;
-}
-
-/* ---- all records ---- */
-
-bool emu_reader_open(struct emu_trace_reader *reader)
-{
-	*reader = (struct emu_trace_reader){ .names = calloc(EMU_ADAPTERS + 1, EMU_NAME) };
-	return reader->names != NULL;
-}
-
-void emu_reader_close(struct emu_trace_reader *reader)
-{
-	free(reader->names);
-	*reader = (struct emu_trace_reader){ .ended = true };
-}
-
-static size_t reader_note(struct emu_trace_reader *reader, uint64_t now, const char *text,
-			  char *out)
-{
-	reader->ended = true;
-	reader->lines++;
-	return (size_t)sprintf(out, "%lu - note %s\n", now, text);
-}
-
-static size_t reader_line(struct emu_trace_reader *reader, uint64_t now, const char *text,
-			  size_t most, char *out)
-{
-	size_t length = strnlen(text, most < EMU_TRACE_LINE - 32 ? most : EMU_TRACE_LINE - 32);
-	char *to = emu_put_number(out, now);
-
-	*to++ = ' ';
-	memcpy(to, text, length);
-	to += length;
-	*to++ = '\n';
-	reader->lines++;
-	return (size_t)(to - out);
-}
-
-/* Bytes of records that may be read. */
-static uint64_t reader_end(const struct emu_world *w)
-{
-	uint64_t length = w->fab->trace_length, room = w->fab->trace_room;
-
-	if (room > EMU_TRACE_BYTES)
-		room = EMU_TRACE_BYTES;
-	return length < room ? length : room;
-}
-
-/* A copy of the record at that place. False: there is none that makes sense. */
-static bool reader_load(const struct emu_world *w, uint64_t at, uint64_t end, struct emu_record *r)
-{
-	size_t bytes;
-
-	if (end - at < EMU_RECORD_HEAD)
-		return false;
-	memcpy(r, w->fab->trace + at, EMU_RECORD_HEAD);
-	bytes = r->head.words * (size_t)EMU_WORD;
-	if (bytes <= EMU_RECORD_HEAD || bytes > end - at)
-		return false;
-	if (r->head.kind == EMU_RECORD_TEXT)
-		return true;
-	if (r->head.kind < EMU_RECORD_ADAPTER || r->head.kind >= EMU_RECORD_KINDS ||
-	    bytes > sizeof(*r) ||
-	    r->head.words < emu_record_words(kinds[r->head.kind].values * sizeof(uint32_t)))
-		return false;
-	memcpy(r->value, w->fab->trace + at + EMU_RECORD_HEAD, bytes - EMU_RECORD_HEAD);
-	return true;
-}
-
-bool emu_reader_next(struct emu_world *w, struct emu_trace_reader *reader, char *out,
-		     size_t *length)
-{
-	uint64_t end = reader_end(w), lines = reader->lines;
-	struct emu_record r = { .head = { 0 } };
-
-	if (reader->ended || reader->at >= end)
-		return false;
-	*length = 0;
-	if (!reader_load(w, reader->at, end, &r)) {
-		*length = reader_note(reader, r.head.now,
-				      "garbage in the trace: later lines are missing", out);
-	} else if (r.head.kind == EMU_RECORD_ADAPTER) {
-		memcpy(reader->names[r.head.adapter <= EMU_ADAPTERS ? r.head.adapter : 0], r.value,
-		       EMU_NAME);
-	} else if (r.head.kind == EMU_RECORD_TEXT) {
-		*length = reader_line(reader, r.head.now,
-				      w->fab->trace + reader->at + EMU_RECORD_HEAD,
-				      r.head.words * (size_t)EMU_WORD - EMU_RECORD_HEAD, out);
-	} else {
-		*length = emu_record_text(w, reader, &r, out);
-	}
-	reader->at += r.head.words * (uint64_t)EMU_WORD;
-	if (!reader->ended && reader->length + *length + EMU_TRACE_ROOM > w->config.trace_bytes) {
-		reader->lines = lines;
-		*length = reader_note(reader, r.head.now, EMU_TRACE_FULL, out);
-	}
-	reader->length += *length;
-	return true;
 }

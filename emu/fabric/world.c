@@ -132,7 +132,8 @@ void emu_adapter_close(struct nic *nic)
 	EMU_SURE(w, adapter->qps == 0 && adapter->cqs == 0 && adapter->srqs == 0 &&
 			    adapter->mrs == 0 && adapter->mws == 0 && adapter->pds == 0 &&
 			    adapter->listeners == 0);
-	emu_link_forget(emu_world_of(nic), emu_nic(nic)->adapter);
+	emu_trace_adapter(w, emu_nic(nic)->adapter);
+	emu_link_forget(w, emu_nic(nic)->adapter);
 	adapter->open = false;
 	adapter->process = 0;
 	if (emu_is_shared(w))

@@ -87,6 +87,7 @@ void emu_shared_clean_up(struct emu_world *w, uint16_t process)
 		/* Also one that the process was about to open: events would be left to the dead. */
 		if (adapter->process != process)
 			continue;
+		emu_trace_adapter(w, i);
 		/* Last its process: if this one dies here, the next one begins again. */
 		emu_link_forget(w, i);
 		adapter->open = false;

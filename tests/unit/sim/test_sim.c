@@ -16,12 +16,19 @@ static DAT_COUNT pending(void)
 static void clear_environment(void)
 {
 	static const char *const names[] = {
-		"DATSIM_PROFILE",      "DATSIM_SEED",
-		"DATSIM_LATENCY_NS",   "DATSIM_BANDWIDTH_BPS",
-		"DATSIM_MTU",          "DATSIM_RNR_RETRY",
-		"DATSIM_RNR_TIMER_NS", "DATSIM_POLL_QUANTUM_NS",
-		"DATSIM_STUCK",        "DATSIM_TRACE_BYTES",
-		"DATSIM_ADDRESSES",    "DATSIM_RETRY_TIMER_NS",
+		"DATSIM_PROFILE",
+		"DATSIM_SEED",
+		"DATSIM_LATENCY_NS",
+		"DATSIM_BANDWIDTH_BPS",
+		"DATSIM_MTU",
+		"DATSIM_RNR_RETRY",
+		"DATSIM_RNR_TIMER_NS",
+		"DATSIM_POLL_QUANTUM_NS",
+		"DATSIM_STUCK",
+		"DATSIM_TRACE_BYTES",
+		"DATSIM_TRACE_LAST",
+		"DATSIM_ADDRESSES",
+		"DATSIM_RETRY_TIMER_NS",
 	};
 	size_t i;
 
@@ -161,6 +168,9 @@ static const char *const nonsense[][3] = {
 	{ "DATSIM_STUCK", "never", "" },
 	{ "DATSIM_TRACE_BYTES", "65535", "from 65536 to 268435456" },
 	{ "DATSIM_TRACE_BYTES", "268435457", "" },
+	{ "DATSIM_TRACE_LAST", "65535", "from 65536 to 16777216" },
+	{ "DATSIM_TRACE_LAST", "16777217", "" },
+	{ "DATSIM_TRACE_LAST", "64K", "" },
 };
 
 START_TEST(E11_a_bad_value_in_the_environment_is_an_error_not_a_default)

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A trace that keeps its end (DATSIM_TRACE_LAST), in memory and in a file: what it keeps is the end
+ * of the trace that the same program has without the limit.
+ */
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/support/conf.h"
+#include "tests/support/support.h"
+
+#define LAST     "65536"
+#define MESSAGES 4000
+#define DROPPED                                                                       \
+	" - note the trace keeps its end (DATSIM_TRACE_LAST): lines before this one " \
+	"are missing\n"
+
+static char folder[32];
+static char path[64];
+
+static void setup_folder(void)
+{
+	strcpy(folder, "/tmp/libdat-last-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/trace", folder);
+	umask(027);
+}
+
+/* A fabric without its settings, unless they are given. */
+static void begin(const char *last, const char *file)
+{
+	if (last)
+		setenv("DATSIM_TRACE_LAST", last, 1);
+	if (file)
+		setenv("DATSIM_TRACE", file, 1);
+	must(dat_sim_create(NULL, &w.sim));
+	unsetenv("DATSIM_TRACE_LAST");
+	unsetenv("DATSIM_TRACE");
+	side_open(&w.a, "emu0");
+	side_open(&w.b, "emu1");
+	plain_pair();
+	must(dat_sim_trace(w.sim, DAT_TRUE));
+}
+
+static void end(void)
+{
+	side_close(&w.a);
+	side_close(&w.b);
+	must(dat_sim_destroy(w.sim));
+	w.sim = NO_HANDLE;
+}
+
+static void messages(int n)
+{
+	for (int i = 0; i < n; i++) {
+		post_recv(&w.b, w.b.ep, 0);
+		post_send(&w.a, w.a.ep, 1, 8);
+		run_quiet();
+		expect_dto(w.b.recv, w.b.ep, 0, DAT_DTO_SUCCESS);
+		expect_dto(w.a.request, w.a.ep, 1, DAT_DTO_SUCCESS);
+	}
+}
+
+/* The text of the trace of those messages in memory. The caller frees it. */
+static char *traced(const char *last, int n)
+{
+	const char *text;
+	size_t length;
+	char *copy;
+
+	begin(last, NULL);
+	messages(n);
+	must(dat_sim_trace_read(w.sim, &text, &length));
+	copy = strdup(text);
+	end();
+	return copy;
+}
+
+/* A file's text, which ends with its end mark. The caller frees it. */
+static char *text_of_file(const char *name)
+{
+	FILE *file = fopen(name, "r");
+	struct stat st;
+	char *text;
+
+	ck_assert_ptr_nonnull(file);
+	ck_assert_int_eq(fstat(fileno(file), &st), 0);
+	text = calloc(1, (size_t)st.st_size + 1);
+	ck_assert_uint_eq(fread(text, 1, (size_t)st.st_size, file), (size_t)st.st_size);
+	fclose(file);
+	return text;
+}
+
+/* Behind the header and the note the text is the end of that of the whole trace. */
+static size_t expect_end_of(const char *whole, const char *text)
+{
+	const char *note = strstr(text, DROPPED), *kept;
+	size_t length;
+
+	ck_assert_ptr_nonnull(note);
+	ck_assert_int_eq(strncmp(text, whole, (size_t)(strstr(text, "\n# seed=") - text) + 1), 0);
+	kept = note + strlen(DROPPED);
+	length = strlen(kept);
+	ck_assert_uint_lt(length, strlen(whole));
+	ck_assert_str_eq(kept, whole + strlen(whole) - length);
+	/* It begins with a whole line, at whose time the note is. */
+	ck_assert_int_eq(whole[strlen(whole) - length - 1], '\n');
+	while (note[-1] != '\n')
+		note--;
+	ck_assert_int_eq(strncmp(note, kept, strcspn(kept, " ") + 1), 0);
+	return length;
+}
+
+START_TEST(the_end_of_a_trace_in_memory_is_that_of_the_whole_one)
+{
+	char *whole = traced(NULL, MESSAGES), *text = traced(LAST, MESSAGES);
+	char *again = traced(LAST, MESSAGES);
+
+	ck_assert_uint_ge(expect_end_of(whole, text), strtoul(LAST, NULL, 10));
+	ck_assert_str_eq(text, again);
+	free(whole);
+	free(text);
+	free(again);
+}
+END_TEST
+
+START_TEST(a_trace_that_is_short_is_whole)
+{
+	char *whole = traced(NULL, 100), *text = traced(LAST, 100);
+
+	ck_assert_str_eq(whole, text);
+	free(whole);
+	free(text);
+}
+END_TEST
+
+/* Each time the text is that of what is kept, whatever was read before. */
+START_TEST(a_trace_is_read_while_it_grows)
+{
+	const char *text;
+	size_t length;
+	char *whole;
+
+	for (int n = 500; n <= 2500; n += 500) {
+		whole = traced(NULL, n);
+		begin(LAST, NULL);
+		for (int i = 0; i < n; i += 500) {
+			messages(500);
+			must(dat_sim_trace_read(w.sim, &text, &length));
+			ck_assert_uint_eq(length, strlen(text));
+		}
+		if (n > 1500)
+			expect_end_of(whole, text);
+		end();
+		free(whole);
+	}
+}
+END_TEST
+
+/* Another file takes its place again and again, wherever the program is. */
+START_TEST(the_end_of_a_trace_in_a_file_is_that_of_the_whole_one)
+{
+	char *whole, *text, *live, here[256], next[80];
+	struct stat st;
+	size_t lines = 0;
+
+	setup_folder();
+	begin(NULL, path);
+	messages(MESSAGES);
+	end();
+	whole = text_of_file(path);
+	*strstr(whole, "# end lines=") = '\0';
+	/* A process was killed when it had made this. */
+	snprintf(next, sizeof(next), "%s.new", path);
+	fclose(fopen(next, "w"));
+	ck_assert_ptr_nonnull(getcwd(here, sizeof(here)));
+	ck_assert_int_eq(chdir(folder), 0);
+	begin(LAST, "trace");
+	ck_assert_int_eq(chdir("/"), 0);
+	messages(MESSAGES);
+	live = text_of_file(path);
+	end();
+	ck_assert_int_eq(chdir(here), 0);
+	text = text_of_file(path);
+	/* A program that is killed leaves what it has written. */
+	ck_assert_ptr_nonnull(strstr(live, DROPPED));
+	ck_assert_int_eq(strncmp(text, live, strlen(live)), 0);
+	ck_assert_int_eq(live[strlen(live) - 1], '\n');
+	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_uint_eq(st.st_mode & 0777, 0640);
+	ck_assert_uint_le((size_t)st.st_size, 256ul << 10);
+	for (const char *at = strstr(text, DROPPED); (at = strchr(at, '\n')) != NULL; at++)
+		lines++;
+	ck_assert_uint_eq(strtoul(strstr(text, "# end lines=") + 12, NULL, 10), lines - 1);
+	*strstr(text, "# end lines=") = '\0';
+	ck_assert_uint_ge(expect_end_of(whole, text), strtoul(LAST, NULL, 10));
+	free(whole);
+	free(text);
+	free(live);
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(rmdir(folder), 0);
+}
+END_TEST
+
+/* Where the new file cannot be made, the trace ends and keeps what it has. */
+START_TEST(a_file_that_no_other_can_follow_is_full)
+{
+	char *text, next[80];
+
+	setup_folder();
+	snprintf(next, sizeof(next), "%s.new", path);
+	ck_assert_int_eq(mkdir(next, 0700), 0);
+	said_start();
+	begin(LAST, path);
+	messages(MESSAGES);
+	end();
+	ck_assert_said(said_stop(), "the trace ends early, its file cannot grow: File exists");
+	text = text_of_file(path);
+	ck_assert_ptr_null(strstr(text, DROPPED));
+	ck_assert_ptr_nonnull(strstr(text, " - note the trace is full"));
+	ck_assert_uint_gt(strlen(text), 128ul << 10);
+	free(text);
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(rmdir(next), 0);
+	ck_assert_int_eq(rmdir(folder), 0);
+}
+END_TEST
+
+/* Its name stays a link; the file that it leads to is replaced. */
+START_TEST(a_link_to_a_trace_stays_a_link)
+{
+	struct stat st;
+	char *text, to[80];
+
+	setup_folder();
+	snprintf(to, sizeof(to), "%s/real", folder);
+	ck_assert_int_eq(symlink("real", path), 0);
+	begin(LAST, path);
+	messages(MESSAGES);
+	end();
+	ck_assert_int_eq(lstat(path, &st), 0);
+	ck_assert(S_ISLNK(st.st_mode));
+	text = text_of_file(to);
+	ck_assert_ptr_nonnull(strstr(text, DROPPED));
+	ck_assert_ptr_nonnull(strstr(text, "# end lines="));
+	free(text);
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(unlink(to), 0);
+	ck_assert_int_eq(rmdir(folder), 0);
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	unit_add(suite, the_end_of_a_trace_in_memory_is_that_of_the_whole_one, 1, NULL);
+	unit_add(suite, a_trace_that_is_short_is_whole, 1, NULL);
+	unit_add(suite, a_trace_is_read_while_it_grows, 1, NULL);
+	unit_add(suite, the_end_of_a_trace_in_a_file_is_that_of_the_whole_one, 1, NULL);
+	unit_add(suite, a_file_that_no_other_can_follow_is_full, 1, NULL);
+	unit_add(suite, a_link_to_a_trace_stays_a_link, 1, NULL);
+}
+
+UNIT_SUITE("trace_last")
