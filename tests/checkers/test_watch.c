@@ -177,6 +177,37 @@ START_TEST(what_faults_and_killed_processes_change_is_no_violation)
 }
 END_TEST
 
+#define KEPT_END                                                                       \
+	"0 - note the trace keeps its end (DATSIM_TRACE_LAST): lines before this one " \
+	"are missing"
+
+/* Of a QP that is older than the trace nothing is known, and of a new one all. */
+START_TEST(what_was_made_before_a_trace_that_keeps_its_end_is_not_judged)
+{
+	static char text[8192], noted[8192];
+	struct watch watch;
+	char *create;
+
+	read_lines(&watch, text, &rows[_i]);
+	watch_free(&watch);
+	create = strstr(text, "0 emu0.qp1 create");
+	snprintf(noted, sizeof(noted), "%.*s" KEPT_END "\n%s", (int)(create - text), text,
+		 strchr(create, '\n') + 1);
+	watch_read(&watch, noted, strlen(noted));
+	ck_assert_str_eq(text_of(&watch.violations), "");
+	ck_assert_str_eq(text_of(&watch.left), "");
+	watch_free(&watch);
+	snprintf(noted, sizeof(noted), "%.*s" KEPT_END "\n%s", (int)(create - text), text, create);
+	watch_read(&watch, noted, strlen(noted));
+	/* An event may have been queued before. */
+	if (strstr(rows[_i].rule, "each event once"))
+		ck_assert_str_eq(text_of(&watch.violations), "");
+	else
+		ck_assert_ptr_nonnull(strstr(text_of(&watch.violations), rows[_i].rule));
+	watch_free(&watch);
+}
+END_TEST
+
 START_TEST(requests_that_never_complete_are_named)
 {
 	static const struct row lost = {
@@ -203,6 +234,8 @@ static void fill(Suite *suite)
 	tcase_add_loop_test(tcase, rnr_naks_are_counted_with_the_retries_of_their_qp, 0,
 			    (int)COUNT(refusals));
 	tcase_add_test(tcase, what_faults_and_killed_processes_change_is_no_violation);
+	tcase_add_loop_test(tcase, what_was_made_before_a_trace_that_keeps_its_end_is_not_judged, 0,
+			    (int)COUNT(rows));
 	tcase_add_test(tcase, requests_that_never_complete_are_named);
 	suite_add_tcase(suite, tcase);
 }

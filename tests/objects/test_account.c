@@ -174,6 +174,26 @@ START_TEST(a_trace_that_is_cut_says_so)
 }
 END_TEST
 
+START_TEST(a_trace_that_keeps_its_end_says_so)
+{
+	ck_assert(read_lines("1500 - note the trace keeps its end (DATSIM_TRACE_LAST): lines "
+			     "before this one are missing\n"
+			     "1500 emu0.qp1 complete op=SEND status=SUCCESS bytes=8 message=7\n"
+			     "1600 emu0.qp1 ibv_poll_cq cq=cq1 opcode=IBV_WC_SEND "
+			     "status=IBV_WC_SUCCESS bytes=8\n"
+			     "1700 emu0.pd1 free\n"));
+	ck_assert(account.kept_end);
+	ck_assert_uint_eq(account.watch.violation_count, 0);
+	account.whole = true;
+	expect_print("| simulated  1.700 us of virtual time\n"
+		     "| cut        the trace keeps its end: what came before 1.500 us is not "
+		     "counted (DATSIM_TRACE_LAST)\n"
+		     "| packets    0 arrived, 0 bytes, 0 lost\n"
+		     "| events     1 SEND\n"
+		     "| left       nothing of what was made since\n");
+}
+END_TEST
+
 /* ---- outcomes ---- */
 
 static const struct {
@@ -237,7 +257,9 @@ static void fill(Suite *suite)
 	unit_add(suite, calls_that_ask_what_there_is_are_probes, 1, NULL);
 	unit_add(suite, eight_names_stand_in_a_line, 3, NULL);
 	unit_add(suite, each_node_has_a_line_of_what_it_left, 1, NULL);
+	unit_add(suite, a_trace_that_keeps_its_end_says_so, 1, NULL);
 	unit_add(suite, a_trace_that_is_cut_says_so, 1, NULL);
+	unit_add(suite, a_trace_that_keeps_its_end_says_so, 1, NULL);
 	unit_add(suite, each_outcome_has_its_words_and_its_exit_status, 1, NULL);
 	unit_add(suite, outcomes_are_the_same_by_what_counts, 1, NULL);
 }

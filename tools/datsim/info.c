@@ -92,7 +92,8 @@ static int print_knobs(void)
 	DAT_SIM_CONFIG config;
 	const char *trace = getenv("DATSIM_TRACE"), *backend = getenv("DAT_PROVIDER");
 	const char *faults = getenv("DATSIM_FAULTS"), *stuck = getenv("DATSIM_STUCK");
-	const char *bytes = getenv("DATSIM_TRACE_BYTES"), *hostile = getenv("DATSIM_HOSTILE");
+	const char *bytes = getenv("DATSIM_TRACE_BYTES"), *last = getenv("DATSIM_TRACE_LAST");
+	const char *hostile = getenv("DATSIM_HOSTILE");
 	char value[24];
 	size_t i;
 
@@ -116,6 +117,8 @@ static int print_knobs(void)
 	       "file for the trace, written when the fabric ends");
 	printf("  %-23s %15s  %s\n", "DATSIM_TRACE_BYTES", bytes ? bytes : "268435456",
 	       "length at which the trace is full, 65536..268435456");
+	printf("  %-23s %15s  %s\n", "DATSIM_TRACE_LAST", last ? last : "-",
+	       "keep the end of the trace: so many bytes of it, 65536..16777216");
 	printf("  %-23s %15s  %s\n", "DATSIM_STUCK", stuck ? stuck : "wait",
 	       "wait: a wait for an event that cannot come blocks, until a signal; or abort");
 	printf("  %-23s %15s  %s\n", "DATSIM_FAULTS", faults ? "set" : "-",

@@ -3,6 +3,7 @@
 #include "commands.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "files.h"
@@ -74,6 +75,26 @@ static int datsim_help(const char *name)
 	return EXIT_PASS;
 }
 
+/* Scripts and schedules are judged by whole traces. */
+static void keep_whole_traces(const struct command *command)
+{
+	static const struct command *const judges[] = {
+		&command_test,  &command_sweep, &command_explore,
+		&command_merge, &command_shell, &command_conformance,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(judges); i++) {
+		if (command != judges[i] || !getenv("DATSIM_TRACE_LAST"))
+			continue;
+		fprintf(stderr,
+			"datsim %s: note: it needs whole traces, and leaves DATSIM_TRACE_LAST "
+			"out\n",
+			command->name);
+		unsetenv("DATSIM_TRACE_LAST");
+	}
+}
+
 static int datsim_run(int argc, char **argv)
 {
 	const struct command *command;
@@ -90,7 +111,10 @@ static int datsim_run(int argc, char **argv)
 	    usage_with_value(NULL, argv[1], "--version"))
 		return EXIT_USAGE;
 	command = find_command(argv[1]);
-	return command ? command->run(argv + 1) : unknown_command(argv[1]);
+	if (!command)
+		return unknown_command(argv[1]);
+	keep_whole_traces(command);
+	return command->run(argv + 1);
 }
 
 int main(int argc, char **argv)

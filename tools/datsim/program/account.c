@@ -116,6 +116,10 @@ static void read_note(struct account *account, const struct trace_line *line)
 	size_t skip = sizeof(own_note) - 1, length = 0;
 
 	account->full |= span_starts(node, full_note);
+	if (trace_keeps_end(line)) {
+		account->kept_end = true;
+		account->kept_ns = line->ns;
+	}
 	count_turn(account, line);
 	if (!span_starts(node, own_note))
 		return;
@@ -332,7 +336,8 @@ static void print_left_by(const struct account *account, struct span node, struc
 			tally_add(&some, account->left.list[i].what, 1);
 	}
 	if (some.count || !node.length)
-		print_tallies(text, indent, "left", &some, "nothing");
+		print_tallies(text, indent, "left", &some,
+			      account->kept_end ? "nothing of what was made since" : "nothing");
 	free(some.list);
 }
 
@@ -354,6 +359,12 @@ void account_print(const struct account *account, struct text *text, const char 
 {
 	text_add(text, "%s%-10s %llu.%03u us of virtual time\n", indent, "simulated",
 		 (unsigned long long)(account->ns / 1000), (unsigned int)(account->ns % 1000));
+	if (account->kept_end)
+		text_add(text,
+			 "%s%-10s the trace keeps its end: what came before %llu.%03u us is not "
+			 "counted (DATSIM_TRACE_LAST)\n",
+			 indent, "cut", (unsigned long long)(account->kept_ns / 1000),
+			 (unsigned int)(account->kept_ns % 1000));
 	text_add(text, "%s%-10s %llu arrived, %llu bytes, %llu lost\n", indent, "packets",
 		 (unsigned long long)account->packets, (unsigned long long)account->bytes,
 		 (unsigned long long)account->lost);

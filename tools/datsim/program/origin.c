@@ -20,7 +20,7 @@ static const char *const knobs[] = {
 	"DATSIM_RNR_RETRY",      "DATSIM_RNR_TIMER_NS",    "DATSIM_RETRY",
 	"DATSIM_RETRY_TIMER_NS", "DATSIM_POLL_QUANTUM_NS", "DATSIM_FAULTS",
 	"DATSIM_STUCK",          "DATSIM_ADDRESSES",       "DATSIM_TRACE_BYTES",
-	"DATSIM_HOSTILE",
+	"DATSIM_HOSTILE",        "DATSIM_TRACE_LAST",
 };
 
 void word_add(struct text *text, const char *word)

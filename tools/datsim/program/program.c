@@ -214,7 +214,8 @@ static bool add_account(const struct program *program, const char *trace, struct
 		return false;
 	text_append(faults, text_of(&account->watch.violations), account->watch.violations.length);
 	/* A trace that lost lines may have lost those of a program. */
-	if (program->several.count < 2 || account->full || account->torn || program->ended.by)
+	if (program->several.count < 2 || account->full || account->kept_end || account->torn ||
+	    program->ended.by)
 		return true;
 	return programs_opened(&program->several, account, faults);
 }

@@ -273,7 +273,7 @@ bool program_script_report(const struct program_script *ps, const struct account
 {
 	const struct statement *st;
 	const char *source;
-	bool good = true, optional;
+	bool good = true, optional, known;
 	uint64_t times;
 	int length;
 
@@ -285,9 +285,14 @@ bool program_script_report(const struct program_script *ps, const struct account
 			continue;
 		optional = st->kind == STATEMENT_TURN || st->fault.optional;
 		times = times_of(account, (uint64_t)st->at.line);
+		known = times || !account || !account->kept_end;
 		source = source_line(&ps->script.source, st->at.line, &length);
 		text_add(text, "%s:%d: ", ps->script.source.name, st->at.line);
 		text_printable(text, source + st->at.column - 1, (size_t)st->at.length);
+		if (!known) {
+			text_add(text, ": not known, the trace keeps its end\n");
+			continue;
+		}
 		text_add(text, ": %llu time%s%s%s", (unsigned long long)times,
 			 times == 1 ? "" : "s",
 			 account && account->full ? " before the trace was full" : "",

@@ -404,6 +404,7 @@ static void take_line(struct watch *watch, const struct trace_line *line)
 	bool qp = watch_is_kind(line->object, ".qp"), ep = watch_is_kind(line->object, ".ep");
 
 	watch->blind |= line_kills(line);
+	watch->late |= trace_keeps_end(line);
 	watch->spoiled |= line_spoils(line);
 	watch->twisted |= line_twists(line);
 	if (span_is(line->verb, "violation"))
@@ -412,9 +413,13 @@ static void take_line(struct watch *watch, const struct trace_line *line)
 		return;
 	if ((span_is(line->verb, "event") || span_is(line->verb, "dequeue") ||
 	     span_is(line->verb, "ibv_get_async_event")) &&
-	    !watch->spoiled)
+	    !watch->spoiled && !watch->late)
 		take_event(watch, line);
 	if (!qp && !ep)
+		return;
+	if (span_is(line->verb, "create"))
+		watch_object(watch, line->object)->made = true;
+	else if (watch->late && !watch_object(watch, line->object)->made)
 		return;
 	if (span_starts(line->verb, "post_") && trace_value(line, "message").length)
 		take_post(watch, line);

@@ -7,7 +7,8 @@
  * and then fails. And the requests of verbs that never complete.
  *
  * Faults of completions and events, overflows and killed processes make some of it wrong for good
- * reason: from such a line on these checkers are silent. Borrows the trace's text.
+ * reason: from such a line on these checkers are silent. Of a trace that keeps its end
+ * (DATSIM_TRACE_LAST) they judge what was made since. Borrows the trace's text.
  */
 #ifndef DATSIM_WATCH_H
 #define DATSIM_WATCH_H
@@ -30,6 +31,7 @@ struct watch_entry {
 struct watched {
 	struct span object;
 	bool verbs, reliable;
+	bool made;                  /* the trace has the line that it was made by */
 	uint64_t number;            /* of a QP */
 	struct watch_list posted;   /* requests that have not completed */
 	struct watch_list sent;     /* their completions, which the program has not got */
@@ -64,6 +66,7 @@ struct watch {
 	struct text left;       /* requests that never complete: a line each QP */
 	struct text violations; /* a line each */
 	size_t violation_count;
+	bool late;    /* the trace keeps its end: objects may have been used before it begins */
 	bool blind;   /* a process was killed: the trace may repeat itself */
 	bool spoiled; /* completions or events are lost or changed on purpose */
 	bool twisted; /* packets are duplicated or late on purpose */

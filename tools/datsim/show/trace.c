@@ -214,6 +214,11 @@ struct span trace_value(const struct trace_line *line, const char *key)
 	return (struct span){ "", 0 };
 }
 
+bool trace_keeps_end(const struct trace_line *line)
+{
+	return span_is(line->verb, "note") && span_starts(line->rest, "the trace keeps its end");
+}
+
 bool trace_only_asks(const struct trace_line *line)
 {
 	struct span call = span_is(line->verb, "refuse") ? trace_value(line, "call") : line->verb;

@@ -61,6 +61,8 @@ bool trace_setting(const char *text, size_t length, const char *key, struct span
 /* The same for a number; `fallback` if the line is missing or has no number. */
 uint64_t trace_setting_number(const char *text, size_t length, const char *key, uint64_t fallback);
 
+/* Is it the note in place of the lines that were dropped (DATSIM_TRACE_LAST)? */
+bool trace_keeps_end(const struct trace_line *line);
 /* A program of verbs opens, asks or closes a device, and makes nothing on it. */
 bool trace_only_asks(const struct trace_line *line);
 struct span trace_value(const struct trace_line *line, const char *key);
