@@ -85,13 +85,19 @@ static void print_case(const struct bench_case *c)
 	bench_floor.tear_down();
 }
 
-/* Traced and untraced alternate. The rounds are few, so that the trace does not become full. */
-static void print_traced(void)
+/*
+ * Traced and untraced alternate. The rounds are few, so that the trace does not become full.
+ * `last`: DATSIM_TRACE_LAST; NULL: all of it is kept.
+ */
+static void print_traced(const char *title, const char *last)
 {
 	static const struct bench_case c = { "traced", "", 1, 1, 40000, 2.0 };
 	double traced[ROUNDS], plain[ROUNDS], ns, least;
 
+	if (last)
+		setenv("DATSIM_TRACE_LAST", last, 1);
 	bench_library.set_up(c.pairs, c.in_flight);
+	unsetenv("DATSIM_TRACE_LAST");
 	bench_library.run(c.rounds);
 	for (int n = 0; n < ROUNDS; n++) {
 		plain[n] = measure_side(&bench_library, &c);
@@ -101,9 +107,16 @@ static void print_traced(void)
 	}
 	ns = median_of(traced);
 	least = median_of(plain);
-	printf("\n%-30s %8s %8s %9s\n%-30s %8.1f %8.1f %9.2f  at most %.1f\n", "", "traced",
-	       "untraced", "ratio", "one outstanding", ns, least, ns / least, c.wanted);
+	printf("%-30s %8.1f %8.1f %9.2f  at most %.1f\n", title, ns, least, ns / least, c.wanted);
 	bench_library.tear_down();
+}
+
+static void print_traces(void)
+{
+	printf("\n%-30s %8s %8s %9s\n", "one outstanding", "traced", "untraced", "ratio");
+	print_traced("all of the trace kept", NULL);
+	print_traced("its last 256 KiB", "262144");
+	print_traced("its last 4 MiB", "4194304");
 }
 
 static void print_connect(void)
@@ -186,7 +199,7 @@ static int print_all(void)
 		print_case(&cases[n]);
 	print_connect();
 	printf("%-30s %8ld bytes                at most 2048 bytes\n", "idle connected pair", idle);
-	print_traced();
+	print_traces();
 	if (bench_empty_dequeues())
 		printf("(%ld dequeues found nothing)\n", bench_empty_dequeues());
 	return 0;
