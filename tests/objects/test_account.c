@@ -189,7 +189,7 @@ START_TEST(a_trace_that_keeps_its_end_says_so)
 		     "| cut        the trace keeps its end: what came before 1.500 us is not "
 		     "counted (DATSIM_TRACE_LAST)\n"
 		     "| packets    0 arrived, 0 bytes, 0 lost\n"
-		     "| events     1 SEND\n"
+		     "| events     IBV_WC_SEND\n"
 		     "| left       nothing of what was made since\n");
 }
 END_TEST
