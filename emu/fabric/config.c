@@ -52,6 +52,7 @@ void emu_configure(struct emu_world *w, const struct nic_config *config)
 	c->retry_timer_ns = config->retry_timer_ns;
 	c->hostile = config->hostile;
 	c->trace_bytes = EMU_TRACE_BYTES;
+	c->trace_last = config->trace_last;
 	if (config->trace_last)
 		c->trace_ring = emu_ring_size(config->trace_last);
 	else if (config->trace_bytes && config->trace_bytes < EMU_TRACE_BYTES)

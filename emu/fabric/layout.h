@@ -351,7 +351,8 @@ struct emu_config {
 	uint32_t address;     /* of the adapter with number 1, less one; host order */
 	uint32_t addresses;   /* number of addresses from there */
 	uint64_t trace_bytes; /* longest trace */
-	uint64_t trace_ring;  /* bytes of its memory, used again and again: ring.h; 0: used once */
+	uint64_t trace_last;  /* what is kept of its end at least; 0: its beginning is kept */
+	uint64_t trace_ring;  /* bytes of its memory then, used again and again: ring.h; or 0 */
 };
 
 struct emu_rule {

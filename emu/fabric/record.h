@@ -159,20 +159,27 @@ enum emu_record_place {
 /* ---- the text: trace_reader.c, trace_text.c ---- */
 
 struct emu_trace_reader {
-	uint64_t at;     /* position of the next record */
-	uint64_t from;   /* of the first one that was read, unless all were */
-	uint64_t length; /* bytes of text so far */
+	uint64_t at, end; /* positions: of the next record, and behind the last one */
+	uint64_t from;    /* of the first one that was read; 0: they all were */
+	uint64_t length;  /* bytes of text so far */
 	uint64_t lines;
+	bool garbage;            /* in place of the positions in the arena */
+	bool skipped;            /* records were dropped, which the next line says */
 	bool ended;              /* the text is full, or there is garbage */
 	char (*names)[EMU_NAME]; /* of the adapters; NULL: those that they have now */
 };
 
-/* False: no memory. */
-bool emu_reader_open(struct emu_trace_reader *reader);
+/* `shared`: the adapters of the fabric may change their names. False: no memory. */
+bool emu_reader_open(struct emu_trace_reader *reader, bool shared);
 void emu_reader_close(struct emu_trace_reader *reader);
 /*
+ * Look how far the trace has come. That bounds what is read until the next look, even if another
+ * process writes nonsense to the arena meanwhile.
+ */
+void emu_reader_look(struct emu_world *w, struct emu_trace_reader *reader);
+/*
  * The text of the next record to `out`, which has room for EMU_TRACE_LINE bytes; a record may have
- * none. False: there is no further record.
+ * none. False: there was no further record at the last look.
  */
 bool emu_reader_next(struct emu_world *w, struct emu_trace_reader *reader, char *out,
 		     size_t *length);

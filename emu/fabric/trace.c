@@ -172,7 +172,8 @@ void emu_trace_adapter(struct emu_world *w, uint16_t adapter)
 					       .adapter = adapter } };
 
 	_Static_assert(EMU_NAME <= sizeof(record.value), "a name fits into a record");
-	if (w->trace_fd >= 0 || !w->fab->trace_on)
+	/* In a private fabric each number has its name. */
+	if (!emu_is_shared(w) || !w->fab->trace_on)
 		return;
 	memcpy(record.value, emu_adapter_name(w, adapter), EMU_NAME);
 	emu_record_elsewhere(w, &record);
@@ -269,7 +270,7 @@ static struct emu_trace_text *text_open(struct emu_world *w)
 
 	if (!t)
 		return NULL;
-	if (!emu_reader_open(&t->reader) || !text_grow(t)) {
+	if (!emu_reader_open(&t->reader, emu_is_shared(w)) || !text_grow(t)) {
 		emu_reader_close(&t->reader);
 		free(t);
 		return NULL;
@@ -289,7 +290,7 @@ int emu_trace_text(struct emu_world *w, const char **text, size_t *length)
 	size_t n;
 
 	/* Lines that were dropped meanwhile are not read again. */
-	if (t && t->reader.from < w->fab->trace_oldest)
+	if (t && w->config.trace_ring && t->reader.from < w->fab->trace_oldest)
 		emu_trace_forget(w);
 	t = w->trace_text;
 	if (w->trace_fd >= 0) {
@@ -302,6 +303,7 @@ int emu_trace_text(struct emu_world *w, const char **text, size_t *length)
 		t = w->trace_text = text_open(w);
 	if (!t)
 		return -ENOMEM;
+	emu_reader_look(w, &t->reader);
 	while (text_grow(t)) {
 		if (!emu_reader_next(w, &t->reader, t->text + t->length, &n)) {
 			t->text[t->length] = '\0';

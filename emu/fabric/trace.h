@@ -28,7 +28,7 @@ void emu_trace_forget(struct emu_world *w);
 /* The lines behind that length are of something that did not happen after all. */
 void emu_trace_take_back(struct emu_world *w, uint64_t length);
 void emu_trace_switch(struct nic *nic, bool on);
-/* The adapter has its name from now on, or until now. */
+/* The adapter of a shared fabric has its name from now on, or had it until now. */
 void emu_trace_adapter(struct emu_world *w, uint16_t adapter);
 /*
  * trace_file.c: write the trace to a file. Its pages are mapped as the memory of the trace, so the
@@ -36,6 +36,8 @@ void emu_trace_adapter(struct emu_world *w, uint16_t adapter);
  * it is opened, and the text is written when the world ends.
  */
 int emu_trace_open(struct emu_world *w, const char *path);
+/* Map the file of the trace: 0 or a positive errno. */
+int emu_trace_map(struct emu_world *w, int fd);
 /* Let a new file with the second half of the text take its place: 0 or a positive errno. */
 int emu_trace_renew(struct emu_world *w);
 /* Make room for `bytes` more. False: the file or the trace is full. */

@@ -54,16 +54,21 @@ static void file_add(struct emu_fabric *fab, size_t length)
 	fab->trace[fab->trace_length] = '\0';
 }
 
+/* A forked child has no fabric, and must not write to its parent's trace. */
+int emu_trace_map(struct emu_world *w, int fd)
+{
+	if (mmap(w->fab->trace, EMU_TRACE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+		 0) == MAP_FAILED)
+		return errno;
+	return madvise(w->fab->trace, EMU_TRACE_BYTES, MADV_DONTFORK) ? errno : 0;
+}
+
 static int map_regular(struct emu_world *w, const char *path)
 {
-	int err;
+	int err = emu_trace_map(w, w->trace_fd);
 
-	if (mmap(w->fab->trace, EMU_TRACE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-		 w->trace_fd, 0) == MAP_FAILED)
-		return report_error(path, errno);
-	/* A forked child has no fabric, and must not write to its parent's trace. */
-	if (madvise(w->fab->trace, EMU_TRACE_BYTES, MADV_DONTFORK))
-		return report_error(path, errno);
+	if (err)
+		return report_error(path, err);
 	w->fab->trace_room = 0;
 	err = resize_file(w, GROWS_BY);
 	return err ? report_error(path, err) : 0;
@@ -71,12 +76,14 @@ static int map_regular(struct emu_world *w, const char *path)
 
 /*
  * Open for writing what is open as `fd` and no regular file. It stays open, so that a process which
- * reads a FIFO sees its end when the trace ends, and not before. The other descriptor was open for
+ * reads a FIFO sees its end when the trace ends, and not before. A file that is no other's to
+ * replace may be the program's output, too. The other descriptor was open for
  * reading, too: a FIFO is then not refused because its reader is yet to come.
  */
 static int open_stream(struct emu_world *w, const char *path, int fd)
 {
-	int stream = process_open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY, 0), err = errno;
+	int stream = process_open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY, 0),
+	    err = errno;
 
 	close(fd);
 	if (stream < 0)
@@ -93,25 +100,35 @@ static int open_stream(struct emu_world *w, const char *path, int fd)
 
 static int open_regular(struct emu_world *w, const char *path, int fd)
 {
-	int err = 0;
+	int err;
 
 	w->trace_fd = fd;
-	/* Another file may have to take the name, whatever the working directory is then. */
-	if (w->config.trace_ring) {
-		w->trace_file = realpath(path, NULL);
-		if (!w->trace_file)
-			err = report_error(path, errno);
-	}
-	if (!err)
-		err = map_regular(w, path);
-	if (!err) {
+	err = map_regular(w, path);
+	if (err)
+		close(fd);
+	else
 		file_add(w->fab, emu_trace_header(w, w->fab->trace));
-		return 0;
-	}
+	return err;
+}
+
+/*
+ * Can another file take the place of this one? Not if it has no name, or one of the system's for
+ * what a program has open: /dev/stdout is not ours to replace. Its absolute name is kept, for the
+ * working directory may be another one then.
+ */
+static bool is_replaceable(struct emu_world *w, const char *path, const struct stat *file)
+{
+	struct stat st;
+
+	if (strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0)
+		return strncmp(path, "/dev/shm/", 9) == 0;
+	w->trace_file = realpath(path, NULL);
+	if (w->trace_file && stat(w->trace_file, &st) == 0 && st.st_dev == file->st_dev &&
+	    st.st_ino == file->st_ino)
+		return true;
 	free(w->trace_file);
 	w->trace_file = NULL;
-	close(fd);
-	return err;
+	return false;
 }
 
 int emu_trace_open(struct emu_world *w, const char *path)
@@ -126,12 +143,29 @@ int emu_trace_open(struct emu_world *w, const char *path)
 	fd = process_open(path, O_RDWR | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY, 0666);
 	if (fd < 0)
 		return report_error(path, errno);
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) ||
+	    (w->config.trace_ring && !is_replaceable(w, path, &st)))
 		return open_stream(w, path, fd);
 	return open_regular(w, path, fd);
 }
 
-/* A trace that keeps its end goes on in a new file when this one has its size. */
+/*
+ * A trace that keeps its end goes on in a new file when this one has its size. While that cannot be
+ * made, which is told once, this one grows as another would.
+ */
+static bool renew_file(struct emu_world *w)
+{
+	int err = emu_trace_renew(w);
+
+	if (err && !w->trace_told)
+		fprintf(stderr,
+			"libdat: the trace keeps more than its end, no file can take the place of "
+			"%s: %s%s\n",
+			w->trace_file, strerror(err), emu_output_hint(err));
+	w->trace_told |= err != 0;
+	return err == 0;
+}
+
 static bool grow_file(struct emu_world *w, uint64_t room)
 {
 	uint64_t ring = w->config.trace_ring;
@@ -139,7 +173,12 @@ static bool grow_file(struct emu_world *w, uint64_t room)
 
 	if (w->trace_fd < 0)
 		return false;
-	err = ring && room > ring ? emu_trace_renew(w) : resize_file(w, room);
+	if (ring && room > ring && renew_file(w))
+		return true;
+	/* Off: no file is mapped. */
+	if (!w->fab->trace_on)
+		return false;
+	err = resize_file(w, room);
 	if (err)
 		fprintf(stderr, "libdat: the trace ends early, its file cannot grow: %s%s\n",
 			strerror(err), emu_output_hint(err));
@@ -237,6 +276,7 @@ static bool write_text(struct emu_world *w, int fd, struct emu_trace_reader *rea
 {
 	size_t length = reader->length = emu_trace_header(w, chunk), n;
 
+	emu_reader_look(w, reader);
 	while (emu_reader_next(w, reader, chunk + length, &n)) {
 		length += n;
 		if (length + EMU_TRACE_LINE <= CHUNK)
@@ -254,7 +294,7 @@ static void write_stream(struct emu_world *w, int fd, const char *path)
 	struct emu_trace_reader reader = { .names = NULL };
 	char *chunk = malloc(CHUNK);
 
-	if (!chunk || !emu_reader_open(&reader))
+	if (!chunk || !emu_reader_open(&reader, emu_is_shared(w)))
 		report_error(path, ENOMEM);
 	else if (!write_text(w, fd, &reader, chunk))
 		report_error(path, errno);

@@ -14,10 +14,12 @@
 #include "ring.h"
 #include "trace.h"
 
-bool emu_reader_open(struct emu_trace_reader *reader)
+bool emu_reader_open(struct emu_trace_reader *reader, bool shared)
 {
-	*reader = (struct emu_trace_reader){ .names = calloc(EMU_ADAPTERS + 1, EMU_NAME) };
-	return reader->names != NULL;
+	*reader = (struct emu_trace_reader){ .at = 0 };
+	if (shared)
+		reader->names = calloc(EMU_ADAPTERS + 1, EMU_NAME);
+	return !shared || reader->names;
 }
 
 void emu_reader_close(struct emu_trace_reader *reader)
@@ -108,8 +110,9 @@ static uint64_t next_position(const struct emu_world *w, uint64_t at, const stru
 
 static void take_name(struct emu_trace_reader *reader, const struct emu_record *r)
 {
-	memcpy(reader->names[r->head.adapter <= EMU_ADAPTERS ? r->head.adapter : 0], r->value,
-	       EMU_NAME);
+	if (reader->names)
+		memcpy(reader->names[r->head.adapter <= EMU_ADAPTERS ? r->head.adapter : 0],
+		       r->value, EMU_NAME);
 }
 
 /* ---- a trace that keeps its end ---- */
@@ -119,15 +122,15 @@ static void take_name(struct emu_trace_reader *reader, const struct emu_record *
  * about it, which is written when the adapter gets its name and when it loses it; one without such
  * a record has the name still.
  */
-static void find_names(struct emu_world *w, struct emu_trace_reader *reader, uint64_t at,
-		       uint64_t end)
+static void find_names(struct emu_world *w, struct emu_trace_reader *reader)
 {
-	uint64_t found[EMU_ADAPTERS / 64 + 1] = { 0 };
+	uint64_t found[EMU_ADAPTERS / 64 + 1] = { 0 }, at = reader->at;
 	struct emu_record r = { .head = { 0 } };
 
 	for (uint16_t i = 1; i <= emu_adapter_high(w->fab); i++)
 		memcpy(reader->names[i], emu_adapter_name(w, i), EMU_NAME);
-	for (; at < end && reader_load(w, at, end, &r); at = next_position(w, at, &r)) {
+	for (; at < reader->end && reader_load(w, at, reader->end, &r);
+	     at = next_position(w, at, &r)) {
 		uint64_t bit = 1ul << r.head.adapter % 64;
 
 		if (r.head.kind != EMU_RECORD_ADAPTER || r.head.adapter > EMU_ADAPTERS ||
@@ -138,19 +141,34 @@ static void find_names(struct emu_world *w, struct emu_trace_reader *reader, uin
 	}
 }
 
-/* Records that were not read were dropped: go on with the oldest one. Returns the note's length. */
-static size_t reader_skip(struct emu_world *w, struct emu_trace_reader *reader, uint64_t oldest,
-			  uint64_t end, char *out)
+/* Records that were not read were dropped: go on with the oldest one. */
+static void reader_skip(struct emu_world *w, struct emu_trace_reader *reader, uint64_t oldest)
+{
+	reader->at = reader->from = oldest;
+	reader->skipped = true;
+	if (reader->names)
+		find_names(w, reader);
+}
+
+static size_t reader_gap(struct emu_world *w, struct emu_trace_reader *reader, char *out)
 {
 	struct emu_record r = { .head = { 0 } };
 
-	find_names(w, reader, oldest, end);
-	reader->at = reader->from = oldest;
-	reader_load(w, oldest, end, &r);
+	reader->skipped = false;
+	reader_load(w, reader->at, reader->end, &r);
 	return reader_note(reader, r.head.now, EMU_RING_DROPPED, out);
 }
 
 /* ---- all records ---- */
+
+void emu_reader_look(struct emu_world *w, struct emu_trace_reader *reader)
+{
+	uint64_t oldest;
+
+	reader->garbage = !reader_bounds(w, &oldest, &reader->end);
+	if (!reader->garbage && reader->at < oldest)
+		reader_skip(w, reader, oldest);
+}
 
 /* The text of the record at the reader's position, which has been loaded. */
 static size_t reader_text(struct emu_world *w, struct emu_trace_reader *reader,
@@ -173,18 +191,14 @@ static size_t reader_text(struct emu_world *w, struct emu_trace_reader *reader,
 bool emu_reader_next(struct emu_world *w, struct emu_trace_reader *reader, char *out,
 		     size_t *length)
 {
-	uint64_t oldest, end, lines = reader->lines;
 	struct emu_record r = { .head = { 0 } };
-	bool good = reader_bounds(w, &oldest, &end);
+	uint64_t lines = reader->lines;
 
-	if (reader->ended || (good && reader->at >= end))
+	if (reader->ended || (!reader->garbage && reader->at >= reader->end))
 		return false;
-	if (good && reader->at < oldest) {
-		*length = reader_skip(w, reader, oldest, end, out);
-		reader->length += *length;
-		return true;
-	}
-	if (good && reader_load(w, reader->at, end, &r)) {
+	if (!reader->garbage && reader->skipped) {
+		*length = reader_gap(w, reader, out);
+	} else if (!reader->garbage && reader_load(w, reader->at, reader->end, &r)) {
 		*length = reader_text(w, reader, &r, out);
 		reader->at = next_position(w, reader->at, &r);
 	} else {

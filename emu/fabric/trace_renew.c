@@ -18,99 +18,108 @@
 #include "ring.h"
 #include "trace.h"
 
-#define SUFFIX ".new"
-
 /* The new file, until it has the name. */
 struct successor {
 	char *path;
 	int fd; /* -1: there is none */
-	char *text;
 	uint64_t length, room;
 	uint32_t lines;
 };
 
-/* The first whole line of the second half. */
+/* The line in which the second half begins, from its beginning on. */
 static const char *second_half(const struct emu_world *w)
 {
-	const struct emu_fabric *fab = w->fab;
-	const char *line = fab->trace + fab->trace_length - w->config.trace_ring / 2;
-	const char *newline = memchr(line, '\n', w->config.trace_ring / 2 - 1);
+	const char *text = w->fab->trace;
+	size_t from = w->fab->trace_length - w->config.trace_ring / 2;
 
-	return newline ? newline + 1 : line;
+	return (const char *)memrchr(text, '\n', from) + 1;
 }
 
-static int open_successor(struct emu_world *w, struct successor *next, uint64_t room)
+/* Beside the old one. Owner and mode are those of the old file, where that is permitted. */
+static int open_successor(struct emu_world *w, struct successor *next)
 {
 	struct stat st;
-	int err;
 
-	if (asprintf(&next->path, "%s" SUFFIX, w->trace_file) < 0) {
+	if (asprintf(&next->path, "%s.XXXXXX", w->trace_file) < 0) {
 		next->path = NULL;
 		return ENOMEM;
 	}
-	unlink(next->path); /* of a process that was killed in here */
-	next->fd = process_open(next->path, O_RDWR | O_CREAT | O_EXCL | O_NOCTTY, 0600);
+	next->fd = process_fd(mkostemp(next->path, O_CLOEXEC));
 	if (next->fd < 0)
 		return errno;
-	if (fstat(w->trace_fd, &st) || fchmod(next->fd, st.st_mode & 0777))
-		return errno;
-	err = emu_output_fill(next->fd, 0, room);
-	if (err)
-		return err;
-	next->text = mmap(NULL, EMU_TRACE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, next->fd, 0);
-	next->room = room;
-	if (next->text == MAP_FAILED || madvise(next->text, EMU_TRACE_BYTES, MADV_DONTFORK))
-		return errno;
+	if (fstat(w->trace_fd, &st) == 0 &&
+	    (fchown(next->fd, st.st_uid, st.st_gid) || fchmod(next->fd, st.st_mode & 0777)))
+		errno = 0; /* the trace matters more */
 	return 0;
 }
 
-/* The header, the note and those lines; the room is for one line more than they need. */
-static void write_successor(struct emu_world *w, struct successor *next, const char *kept,
-			    size_t length)
+/* The header, the note and those lines, and newlines behind them as in trace_file.c. */
+static int fill_successor(struct emu_world *w, struct successor *next, const char *kept,
+			  size_t length)
 {
-	char *to = next->text + emu_trace_header(w, next->text);
+	static const size_t head_most = 2ul * EMU_TRACE_LINE;
+	char *head = malloc(head_most);
+	size_t n;
+	int err = 0;
 
-	to += sprintf(to, "%.*s - note " EMU_RING_DROPPED "\n", (int)strcspn(kept, " "), kept);
-	memcpy(to, kept, length);
-	to[length] = '\0';
-	next->length = (uint64_t)(to - next->text) + length;
+	if (!head)
+		return ENOMEM;
+	n = emu_trace_header(w, head);
+	n += (size_t)snprintf(head + n, head_most - n, "%.*s - note " EMU_RING_DROPPED "\n",
+			      (int)strcspn(kept, " "), kept);
+	next->length = n + length;
+	next->room = next->length + 2ul * EMU_TRACE_LINE + EMU_TRACE_ROOM;
+	if (!emu_output_write(next->fd, head, n) || !emu_output_write(next->fd, kept, length))
+		err = errno;
+	else
+		err = emu_output_fill(next->fd, next->length, next->room - next->length);
+	free(head);
 	next->lines = 1;
-	for (const char *at = to; (at = memchr(at, '\n', (size_t)(to + length - at))) != NULL; at++)
+	for (const char *end = kept + length; (kept = memchr(kept, '\n', (size_t)(end - kept)));
+	     kept++)
 		next->lines++;
+	return err;
 }
 
-/* From here on it is the trace. */
+/*
+ * From here on it is the trace: it is mapped in place of the old one, and then has the name. A
+ * program that is killed in between leaves the old file, whole to there, and a new one beside it.
+ */
 static int install_successor(struct emu_world *w, struct successor *next)
 {
-	if (rename(next->path, w->trace_file))
-		return errno;
-	if (mremap(next->text, EMU_TRACE_BYTES, EMU_TRACE_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED,
-		   w->fab->trace) == MAP_FAILED)
-		return errno;
-	next->text = MAP_FAILED;
+	int err = emu_trace_map(w, next->fd);
+
+	if (err)
+		return err;
+	if (rename(next->path, w->trace_file)) {
+		err = errno;
+		/* Neither file can go on if the old one cannot be mapped again. */
+		if (emu_trace_map(w, w->trace_fd))
+			w->fab->trace_on = false;
+		return err;
+	}
 	close(w->trace_fd);
 	w->trace_fd = next->fd;
 	next->fd = -1;
 	w->fab->trace_length = next->length;
 	w->fab->trace_room = next->room;
+	w->fab->trace[next->length] = '\0';
 	w->trace_lines = next->lines;
 	return 0;
 }
 
 int emu_trace_renew(struct emu_world *w)
 {
-	struct successor next = { .fd = -1, .text = MAP_FAILED };
 	const char *kept = second_half(w);
 	size_t length = (size_t)(w->fab->trace + w->fab->trace_length - kept);
-	int cancel = process_cancel_hold(), err;
+	struct successor next = { .fd = -1 };
+	int cancel = process_cancel_hold();
+	int err = open_successor(w, &next);
 
-	err = open_successor(w, &next, length + 2ul * EMU_TRACE_LINE + EMU_TRACE_ROOM);
-	if (!err) {
-		write_successor(w, &next, kept, length);
+	if (!err)
+		err = fill_successor(w, &next, kept, length);
+	if (!err)
 		err = install_successor(w, &next);
-	}
-	if (next.text != MAP_FAILED)
-		munmap(next.text, EMU_TRACE_BYTES);
 	if (next.fd >= 0) {
 		close(next.fd);
 		unlink(next.path);

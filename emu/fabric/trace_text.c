@@ -268,6 +268,7 @@ size_t emu_trace_header(const struct emu_world *w, char *out)
 		{ "retry", c->retry, defaults.retry },
 		{ "retry_timer_ns", c->retry_timer_ns, defaults.retry_timer_ns },
 		{ "poll_quantum_ns", c->poll_quantum_ns, defaults.poll_quantum_ns },
+		{ "trace_last", c->trace_last, defaults.trace_last },
 	};
 	char hostile[NIC_HOSTILE_TEXT];
 	int n = sprintf(out, "libdat trace 1\n# profile=%s\n# seed=%lu\n", emu_profile(w)->name,

@@ -192,6 +192,7 @@ static int follow_trace(struct emu_world *w, void *arg)
 
 	if (!f->reader.length)
 		following->length = f->reader.length = emu_trace_header(w, f->text);
+	emu_reader_look(w, &f->reader);
 	while (following->length < FOLLOW_MOST &&
 	       emu_reader_next(w, &f->reader, f->text + following->length, &n))
 		following->length += n;
@@ -203,7 +204,7 @@ static struct follower *follower_open(void)
 {
 	struct follower *f = malloc(sizeof(*f));
 
-	if (f && !emu_reader_open(&f->reader)) {
+	if (f && !emu_reader_open(&f->reader, true)) {
 		free(f);
 		return NULL;
 	}

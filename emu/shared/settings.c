@@ -48,6 +48,7 @@ static void tell_numbers(const struct emu_world *w, const struct nic_config *ask
 		{ "DATSIM_RETRY", asked->retry, has->retry, defaults.retry, defaults.retry },
 		{ "DATSIM_RETRY_TIMER_NS", asked->retry_timer_ns, has->retry_timer_ns,
 		  defaults.retry_timer_ns, defaults.retry_timer_ns },
+		{ "DATSIM_TRACE_LAST", asked->trace_last, has->trace_last, 0, 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)

@@ -132,13 +132,19 @@ START_TEST(each_mistake_is_noticed_by_its_rule)
 }
 END_TEST
 
+#define KEPT_END                                                                       \
+	"0 - note the trace keeps its end (DATSIM_TRACE_LAST): lines before this one " \
+	"are missing"
+
+/* Whether the QP that refuses was made before the trace begins or not. */
 START_TEST(rnr_naks_are_counted_with_the_retries_of_their_qp)
 {
-	const struct row *row = &refusals[_i];
+	const struct row *row = &refusals[_i / 2];
 	static char text[8192];
 	struct watch watch;
 
-	snprintf(text, sizeof(text), "libdat trace 1\n# profile=ib\n%s\n", row->new);
+	snprintf(text, sizeof(text), "libdat trace 1\n# profile=ib\n%s%s\n",
+		 _i % 2 ? KEPT_END "\n" : "", row->new);
 	watch_read(&watch, text, strlen(text));
 	if (row->rule)
 		ck_assert_msg(strstr(text_of(&watch.violations), row->rule) != NULL, "%s: %s",
@@ -176,10 +182,6 @@ START_TEST(what_faults_and_killed_processes_change_is_no_violation)
 	watch_free(&watch);
 }
 END_TEST
-
-#define KEPT_END                                                                       \
-	"0 - note the trace keeps its end (DATSIM_TRACE_LAST): lines before this one " \
-	"are missing"
 
 /* Of a QP that is older than the trace nothing is known, and of a new one all. */
 START_TEST(what_was_made_before_a_trace_that_keeps_its_end_is_not_judged)
@@ -232,7 +234,7 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, a_trace_as_it_should_be_has_no_violation);
 	tcase_add_loop_test(tcase, each_mistake_is_noticed_by_its_rule, 0, (int)COUNT(rows));
 	tcase_add_loop_test(tcase, rnr_naks_are_counted_with_the_retries_of_their_qp, 0,
-			    (int)COUNT(refusals));
+			    2 * (int)COUNT(refusals));
 	tcase_add_test(tcase, what_faults_and_killed_processes_change_is_no_violation);
 	tcase_add_loop_test(tcase, what_was_made_before_a_trace_that_keeps_its_end_is_not_judged, 0,
 			    (int)COUNT(rows));

@@ -11,7 +11,7 @@ XDG_RUNTIME_DIR=$scratch
 export XDG_RUNTIME_DIR
 cd "$scratch" || exit 99
 
-echo 1..81
+echo 1..83
 expect 0 '^100 answers, 1 clients, 0 more were broken off' \
 	run -- "$server" + "$client" localhost 100
 holds "the client says the same" grep -qx '100 answers' out
@@ -59,10 +59,15 @@ export DATSIM_TRACE_LAST
 expect 0 'cut  *the trace keeps its end: what came before' \
 	run --trace last.trace -- "$server" + "$client" localhost 500
 holds "what was made before is not missed" sh -c '! grep checker: out'
-holds "nor said not to be left" grep -q 'left  *nothing of what was made since' out
+holds "nor said not to be left" grep -q 'left  *nothing that was made since then' out
 expect 0 'the trace keeps its end' show last.trace
 holds "its packets can be captured" "$datsim" show --pcapng last.pcapng last.trace
-holds "and are" [ -s last.pcapng ]
+# A block of type 6 is a packet; its second word is its length.
+packets=$(od -An -v -tu4 -w4 last.pcapng |
+	awk -v at=1 'NR == at { type = $1 }
+		NR == at + 1 { n += type == 6; at += $1 / 4 }
+		END { print n }')
+holds "all of them" [ "$packets" -eq "$(grep -c ' packet to=.* op=[A-Z]' last.trace)" ]
 expect 0 'trace  *step.trace' \
 	run --lockstep --trace step.trace -- "$server" + "$client" localhost 500
 holds "in lockstep it keeps its end, too" grep -q 'note the trace keeps its end' step.trace
@@ -70,7 +75,11 @@ expect 0 'step.trace: the same again' replay step.trace
 echo 'fault link any>any drop opcode=SEND nth=2' > early.dsim
 expect 0 'early.dsim:1: .*: not known, the trace keeps its end' run --lockstep \
 	--script early.dsim -- "$server" + "$client" localhost 500
-expect 0 'test: note: it needs whole traces' test "$here/../../doc/demo.dsim"
+expect 0 'test: note: it needs the whole trace; DATSIM_TRACE_LAST is ignored' \
+	test "$here/../../doc/demo.dsim"
+expect 0 'run: note: --capture needs the whole trace' run --capture last.pcapng -- \
+	"$top/examples/srq_server"
+expect 0 'run: note: --hang needs the whole trace' run --hang 60 -- "$top/examples/srq_server"
 unset DATSIM_TRACE_LAST
 expect 127 'nonesuch: No such file' run -- true + nonesuch
 expect 2 'before and after each' run -- true +

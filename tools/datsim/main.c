@@ -3,10 +3,10 @@
 #include "commands.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "files.h"
+#include "program/origin.h"
 
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -85,13 +85,8 @@ static void keep_whole_traces(const struct command *command)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(judges); i++) {
-		if (command != judges[i] || !getenv("DATSIM_TRACE_LAST"))
-			continue;
-		fprintf(stderr,
-			"datsim %s: note: it needs whole traces, and leaves DATSIM_TRACE_LAST "
-			"out\n",
-			command->name);
-		unsetenv("DATSIM_TRACE_LAST");
+		if (command == judges[i])
+			trace_last_leave_out(command->name, NULL);
 	}
 }
 

@@ -50,7 +50,7 @@ static const char *events(void)
 
 	ck_assert_int_eq(emu_trace_text(world, &text, &length), 0);
 	ck_assert_uint_eq(length, strlen(text));
-	line = strstr(text, "\n# seed=");
+	line = strstr(text, "\n# trace_last=");
 	return strchr(line + 1, '\n') + 1;
 }
 
@@ -92,6 +92,14 @@ static unsigned int expect_kept(unsigned int end)
 	ck_assert_int_eq(strncmp(text, line, length), 0);
 	expect_notes(text + length, first, end);
 	return first;
+}
+
+static bool no_memory(struct emu_world *of, const void *at, uint64_t bytes)
+{
+	(void)of;
+	(void)at;
+	(void)bytes;
+	return false;
 }
 
 /* How many notes are in a segment: each is written where there is room for the longest line. */
@@ -172,12 +180,15 @@ START_TEST(a_reader_that_is_overtaken_says_so)
 	char said[128];
 	size_t length;
 
-	ck_assert(emu_reader_open(&reader));
+	ck_assert(emu_reader_open(&reader, true));
 	notes(0, 10);
+	emu_reader_look(world, &reader);
 	for (; n < 10; n++)
 		ck_assert(emu_reader_next(world, &reader, line, &length));
 	ck_assert(!emu_reader_next(world, &reader, line, &length));
 	notes(10, far);
+	ck_assert(!emu_reader_next(world, &reader, line, &length));
+	emu_reader_look(world, &reader);
 	ck_assert(emu_reader_next(world, &reader, line, &length));
 	first = (unsigned int)strtoul(line, NULL, 10);
 	sprintf(said, "%u " DROPPED, first);
@@ -312,6 +323,49 @@ START_TEST(positions_that_make_no_sense_end_the_trace)
 }
 END_TEST
 
+/* Another process writes them while the trace is read: what was looked at bounds the reader. */
+START_TEST(positions_that_move_on_do_not_keep_a_reader)
+{
+	static char line[EMU_TRACE_LINE];
+	struct emu_trace_reader reader;
+	unsigned int lines = 0, all = 20 * segment_notes();
+	size_t length;
+
+	ck_assert(emu_reader_open(&reader, true));
+	notes(0, all);
+	emu_reader_look(world, &reader);
+	while (emu_reader_next(world, &reader, line, &length)) {
+		lines += length > 0;
+		fab->trace_oldest += SEGMENT;
+		fab->trace_length += SEGMENT;
+	}
+	ck_assert_uint_eq(lines, 1 + 8 * segment_notes());
+	emu_reader_close(&reader);
+	fab->trace_length = fab->trace_oldest = 0;
+}
+END_TEST
+
+/* There is no memory for the next segment: the trace ends there, and says so. */
+START_TEST(a_ring_that_cannot_grow_is_full)
+{
+	const struct emu_sharing *sharing = world->sharing;
+	struct emu_sharing poor = *sharing;
+	const char *text, *last;
+
+	poor.back = no_memory;
+	world->sharing = &poor;
+	notes(0, 10 * segment_notes());
+	world->sharing = sharing;
+	ck_assert(!fab->trace_on && fab->trace_full);
+	text = events();
+	last = strstr(text, " - note " EMU_TRACE_FULL "\n");
+	ck_assert_ptr_nonnull(last);
+	ck_assert_str_eq(strchr(last, '\n') + 1, "");
+	ck_assert_uint_le(fab->trace_room, EMU_TRACE_FIRST);
+	fab->trace_full = false;
+}
+END_TEST
+
 /* A stale limit lets a record through at any position: it stays in the ring. */
 START_TEST(a_wild_position_leads_to_no_other_memory)
 {
@@ -393,6 +447,8 @@ static void fill(Suite *suite)
 	tcase_add_loop_test(tcase, a_death_between_two_segments_leaves_a_trace, 0, 3);
 	tcase_add_loop_test(tcase, positions_that_make_no_sense_end_the_trace, 0,
 			    (int)COUNT(wrong));
+	tcase_add_test(tcase, positions_that_move_on_do_not_keep_a_reader);
+	tcase_add_test(tcase, a_ring_that_cannot_grow_is_full);
 	tcase_add_test(tcase, a_wild_position_leads_to_no_other_memory);
 	tcase_add_loop_test(tcase, a_record_that_makes_no_sense_ends_the_text_of_a_ring, 0, 2);
 	tcase_add_test(tcase, there_is_no_END_in_a_trace_that_keeps_its_beginning);

@@ -3,7 +3,9 @@
  * A trace that keeps its end (DATSIM_TRACE_LAST), in memory and in a file: what it keeps is the end
  * of the trace that the same program has without the limit.
  */
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,7 +29,7 @@ static void setup_folder(void)
 	umask(027);
 }
 
-/* A fabric without its settings, unless they are given. */
+/* A fabric, with these settings unless they are NULL. */
 static void begin(const char *last, const char *file)
 {
 	if (last)
@@ -99,7 +101,7 @@ static size_t expect_end_of(const char *whole, const char *text)
 	size_t length;
 
 	ck_assert_ptr_nonnull(note);
-	ck_assert_int_eq(strncmp(text, whole, (size_t)(strstr(text, "\n# seed=") - text) + 1), 0);
+	ck_assert_int_eq(strncmp(text, whole, (size_t)(strstr(text, "\n# trace_last=") - text)), 0);
 	kept = note + strlen(DROPPED);
 	length = strlen(kept);
 	ck_assert_uint_lt(length, strlen(whole));
@@ -127,9 +129,12 @@ END_TEST
 
 START_TEST(a_trace_that_is_short_is_whole)
 {
+	static const char setting[] = "# trace_last=" LAST "\n";
 	char *whole = traced(NULL, 100), *text = traced(LAST, 100);
+	size_t head = (size_t)(strstr(text, setting) - text);
 
-	ck_assert_str_eq(whole, text);
+	ck_assert_int_eq(strncmp(whole, text, head), 0);
+	ck_assert_str_eq(whole + head, text + head + strlen(setting));
 	free(whole);
 	free(text);
 }
@@ -161,7 +166,7 @@ END_TEST
 /* Another file takes its place again and again, wherever the program is. */
 START_TEST(the_end_of_a_trace_in_a_file_is_that_of_the_whole_one)
 {
-	char *whole, *text, *live, here[256], next[80];
+	char *whole, *text, *live, here[256];
 	struct stat st;
 	size_t lines = 0;
 
@@ -171,9 +176,6 @@ START_TEST(the_end_of_a_trace_in_a_file_is_that_of_the_whole_one)
 	end();
 	whole = text_of_file(path);
 	*strstr(whole, "# end lines=") = '\0';
-	/* A process was killed when it had made this. */
-	snprintf(next, sizeof(next), "%s.new", path);
-	fclose(fopen(next, "w"));
 	ck_assert_ptr_nonnull(getcwd(here, sizeof(here)));
 	ck_assert_int_eq(chdir(folder), 0);
 	begin(LAST, "trace");
@@ -203,26 +205,99 @@ START_TEST(the_end_of_a_trace_in_a_file_is_that_of_the_whole_one)
 }
 END_TEST
 
-/* Where the new file cannot be made, the trace ends and keeps what it has. */
-START_TEST(a_file_that_no_other_can_follow_is_full)
+/* What the file of the trace is told to be, and how the trace is then. */
+static char *file_of(const char *last, const char *file, int n, const char **said)
 {
-	char *text, next[80];
+	said_start();
+	begin(last, file);
+	messages(n);
+	end();
+	*said = said_stop();
+	return text_of_file(path);
+}
+
+/* While no other can take its place it grows, and says so once; then it keeps its end again. */
+START_TEST(a_file_that_no_other_can_follow_keeps_more)
+{
+	char *whole, *text, away[64];
+	const char *said;
 
 	setup_folder();
-	snprintf(next, sizeof(next), "%s.new", path);
-	ck_assert_int_eq(mkdir(next, 0700), 0);
+	whole = file_of(NULL, path, MESSAGES, &said);
+	ck_assert_str_eq(said, "");
+	snprintf(away, sizeof(away), "%s.away", folder);
 	said_start();
 	begin(LAST, path);
-	messages(MESSAGES);
-	end();
-	ck_assert_said(said_stop(), "the trace ends early, its file cannot grow: File exists");
+	ck_assert_int_eq(rename(folder, away), 0);
+	messages(MESSAGES / 2);
+	ck_assert_int_eq(rename(away, folder), 0);
 	text = text_of_file(path);
 	ck_assert_ptr_null(strstr(text, DROPPED));
-	ck_assert_ptr_nonnull(strstr(text, " - note the trace is full"));
-	ck_assert_uint_gt(strlen(text), 128ul << 10);
+	ck_assert_uint_gt(strlen(text), 512ul << 10);
+	free(text);
+	messages(MESSAGES / 2);
+	end();
+	said = said_stop();
+	ck_assert_said(said, "the trace keeps more than its end, no file can take the place of ");
+	ck_assert_ptr_null(strstr(strstr(said, "keeps more") + 1, "keeps more"));
+	text = text_of_file(path);
+	*strstr(whole, "# end lines=") = *strstr(text, "# end lines=") = '\0';
+	expect_end_of(whole, text);
+	ck_assert_uint_le(strlen(text), 256ul << 10);
+	free(whole);
 	free(text);
 	ck_assert_int_eq(unlink(path), 0);
-	ck_assert_int_eq(rmdir(next), 0);
+	ck_assert_int_eq(rmdir(folder), 0);
+}
+END_TEST
+
+/* Neither may the file grow, nor a new one become as long as its half. */
+START_TEST(a_file_that_may_not_grow_is_full)
+{
+	struct rlimit before, small;
+	const char *said;
+	char *text;
+
+	setup_folder();
+	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+	small = (struct rlimit){ 130ul << 10, before.rlim_max };
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+	text = file_of(LAST, path, MESSAGES, &said);
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
+	ck_assert_said(said, "the trace ends early, its file cannot grow: File too large");
+	ck_assert_ptr_nonnull(strstr(text, " - note the trace is full"));
+	free(text);
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(rmdir(folder), 0);
+}
+END_TEST
+
+/* It has no name of its own, or that of the program's output: it is written at the end. */
+START_TEST(a_file_that_is_not_ours_to_replace_gets_the_end)
+{
+	char *whole, *text, alias[64];
+	const char *said;
+	int fd;
+
+	setup_folder();
+	whole = file_of(NULL, path, MESSAGES, &said);
+	fd = open(path, O_RDWR | O_TRUNC);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, "output\n", 7), 7);
+	snprintf(alias, sizeof(alias), "/proc/self/fd/%d", fd);
+	text = file_of(LAST, alias, MESSAGES, &said);
+	ck_assert_str_eq(said, "");
+	*strstr(whole, "# end lines=") = *strstr(text, "# end lines=") = '\0';
+	expect_end_of(whole, text);
+	free(text);
+	ck_assert_int_eq(unlink(path), 0);
+	/* Now it has none at all. */
+	begin(LAST, alias);
+	messages(100);
+	end();
+	ck_assert_int_gt(lseek(fd, 0, SEEK_END), 1000);
+	close(fd);
+	free(whole);
 	ck_assert_int_eq(rmdir(folder), 0);
 }
 END_TEST
@@ -257,7 +332,9 @@ static void fill(Suite *suite)
 	unit_add(suite, a_trace_that_is_short_is_whole, 1, NULL);
 	unit_add(suite, a_trace_is_read_while_it_grows, 1, NULL);
 	unit_add(suite, the_end_of_a_trace_in_a_file_is_that_of_the_whole_one, 1, NULL);
-	unit_add(suite, a_file_that_no_other_can_follow_is_full, 1, NULL);
+	unit_add(suite, a_file_that_no_other_can_follow_keeps_more, 1, NULL);
+	unit_add(suite, a_file_that_may_not_grow_is_full, 1, NULL);
+	unit_add(suite, a_file_that_is_not_ours_to_replace_gets_the_end, 1, NULL);
 	unit_add(suite, a_link_to_a_trace_stays_a_link, 1, NULL);
 }
 

@@ -337,7 +337,7 @@ static void print_left_by(const struct account *account, struct span node, struc
 	}
 	if (some.count || !node.length)
 		print_tallies(text, indent, "left", &some,
-			      account->kept_end ? "nothing of what was made since" : "nothing");
+			      account->kept_end ? "nothing that was made since then" : "nothing");
 	free(some.list);
 }
 

@@ -76,6 +76,15 @@ void knobs_unset(void)
 		unsetenv(knobs[i]);
 }
 
+void trace_last_leave_out(const char *command, const char *option)
+{
+	if (!getenv("DATSIM_TRACE_LAST"))
+		return;
+	fprintf(stderr, "datsim %s: note: %s needs the whole trace; DATSIM_TRACE_LAST is ignored\n",
+		command, option ? option : "it");
+	unsetenv("DATSIM_TRACE_LAST");
+}
+
 /* ---- into a trace ---- */
 
 void origin_insert(struct text *trace, const char *command, const char *script)

@@ -18,6 +18,8 @@ void knobs_add(struct text *text);
 bool is_knob(const char *name, size_t length);
 /* Reset all knobs to their defaults. */
 void knobs_unset(void);
+/* A command, or its option (NULL: the command), that cannot do with the end of a trace alone. */
+void trace_last_leave_out(const char *command, const char *option);
 
 /* Insert the command after the first line of a trace. script: NULL if there is none. */
 void origin_insert(struct text *trace, const char *command, const char *script);

@@ -408,6 +408,15 @@ static bool program_split(struct program *program)
 	return programs_split(&program->several, "run", program->argv);
 }
 
+/* What follows a trace, or counts what a program repeats, has to see all of it. */
+static void keep_whole_trace(const struct program *program)
+{
+	const char *option = program->capture ? "--capture" : program->hang > 0 ? "--hang" : NULL;
+
+	if (option)
+		trace_last_leave_out("run", option);
+}
+
 static int run_command(char **argv)
 {
 	struct program program = { .profile = -1 };
@@ -424,6 +433,7 @@ static int run_command(char **argv)
 	if (output_is_terminal(program.capture))
 		return usage_error("run", "--capture -: expected a pipe or a file as standard "
 					  "output, found a terminal: add | wireshark -k -i -");
+	keep_whole_trace(&program);
 	program.argv = words.word;
 	program.several.ended = &program.ended;
 	program.several.limit = program.hang;

@@ -100,7 +100,7 @@ bool round_read(struct round *round, const char *text, size_t length)
 	if (!trace_open(&reader, "", text, length))
 		goto out;
 	while (trace_next(&reader, &line)) {
-		if (is_move(&line)) {
+		if (is_move(&line) || trace_keeps_end(&line)) {
 			*round = (struct round){ .ns = line.ns };
 			kinds.count = 0;
 		} else if (!span_is(line.verb, "note") && !span_is(line.verb, "rule")) {

@@ -21,7 +21,7 @@
 #define ROUND_TRACE_BYTES (32u << 20)
 
 struct round {
-	uint64_t ns;     /* when a message last moved */
+	uint64_t ns;     /* when a message last moved, or else the trace began */
 	uint64_t lines;  /* since then */
 	size_t cut_at;   /* offset of the line behind those that show what goes round; 0: none */
 	uint64_t cut_ns; /* its time */

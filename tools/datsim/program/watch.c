@@ -80,6 +80,12 @@ static void begin_anew(struct watch *watch, struct watched *one)
 	watch_list_clear(&one->received);
 }
 
+/* Has the trace all that happened to it? */
+static bool is_known(struct watch *watch, struct span object)
+{
+	return !watch->late || watch_object(watch, object)->made;
+}
+
 /* ---- requests and completions ---- */
 
 /* The name of a request's completion, by the verb of its post. */
@@ -141,6 +147,8 @@ static void take_refusal(struct watch *watch, const struct trace_line *line)
 {
 	struct watched *one = watch_object(watch, trace_value(line, "to"));
 
+	if (!is_known(watch, one->object))
+		return;
 	one->refusals++;
 	if (++one->in_a_row > one->rnr_retry + 1 && one->limited && !one->again && !watch->twisted)
 		watch_violate(watch, line, "a QP tries no more often than it may after RNR NAKs",
@@ -292,6 +300,8 @@ static void take_packet(struct watch *watch, const struct trace_line *line)
 		take_ack(watch, line);
 	if (!is_request(trace_value(line, "op")) || !trace_value(line, "psn").length)
 		return;
+	if (!is_known(watch, line->object))
+		return;
 	one = watch_object(watch, line->object);
 	ahead = (int32_t)((psn - one->psn) << (32 - PSN_BITS));
 	order = message != one->message ? (message > one->message ? 1 : -1)
@@ -419,7 +429,7 @@ static void take_line(struct watch *watch, const struct trace_line *line)
 		return;
 	if (span_is(line->verb, "create"))
 		watch_object(watch, line->object)->made = true;
-	else if (watch->late && !watch_object(watch, line->object)->made)
+	else if (!span_is(line->verb, "packet") && !is_known(watch, line->object))
 		return;
 	if (span_starts(line->verb, "post_") && trace_value(line, "message").length)
 		take_post(watch, line);
