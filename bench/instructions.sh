@@ -8,11 +8,11 @@
 build=${1:-${top_builddir:-.}}
 bench=$build/bench/bench_message
 
-most_one=637    # instructions a message, one pair, one outstanding
-most_verbs=677  # the same over libibverbs
-most_calls=647  # of which in its four calls: without the instructions of the program itself
-most_window=630 # the same, 64 outstanding
-most_traced=1257 # as most_one, with a trace in memory
+most_one=641    # instructions a message, one pair, one outstanding
+most_verbs=681  # the same over libibverbs
+most_calls=651  # of which in its four calls: without the instructions of the program itself
+most_window=634 # the same, 64 outstanding
+most_traced=1166 # as most_one, with a trace in memory
 most_shared=1390 # as most_one, in a fabric that processes may share
 most_lines=2400  # as most_shared, traced
 most_percent=3  # difference between 1,000 or 4,000 pairs and one

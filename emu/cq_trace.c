@@ -80,6 +80,23 @@ void emu_trace_post(struct emu_world *w, const struct emu_qp *qp, const struct n
 		trace_post_text(w, qp, wr, message);
 }
 
+int emu_trace_send_one(struct nic_qp *base)
+{
+	const struct emu_local_qp *local = emu_local_qp(base);
+	const struct emu_qp *qp = local->entry;
+	const struct emu_swqe *wqe = emu_wqe_in(local->sq, &qp->sq, qp->sq.put - 1);
+	struct nic_send_wr wr;
+
+	/* The line of a Send has nothing of the other fields. */
+	wr.wr_id = wqe->wr_id;
+	wr.length = wqe->length;
+	wr.opcode = NIC_OP_SEND;
+	wr.num_sge = 1;
+	wr.flags = 0;
+	emu_trace_post(local->world, qp, &wr, wqe->message);
+	return 0;
+}
+
 /* ---- completions ---- */
 
 void emu_complete_message(struct emu_world *w, struct emu_qp *qp, const struct emu_rwqe *wqe,

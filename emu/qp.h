@@ -119,5 +119,7 @@ void emu_complete_message(struct emu_world *w, struct emu_qp *qp, const struct e
 /* Call it only while tracing. */
 void emu_trace_post(struct emu_world *w, const struct emu_qp *qp, const struct nic_send_wr *wr,
 		    uint32_t message);
+/* The same of the Send of one segment that was posted last. Returns 0. */
+int emu_trace_send_one(struct nic_qp *base);
 
 #endif /* EMU_QP_H */

@@ -31,10 +31,15 @@ static EMU_COLD int recv_refused(struct nic_qp *base, uint64_t addr, void *reque
 	return base->nic->up->recv_refused(base, request, wr_id);
 }
 
-/*
- * sq_next: if earlier requests wait, this one waits behind them. Nothing is traced: the host's path
- * would be another one (host/path.c).
- */
+/* The line of a Receive is the front's. */
+static __attribute__((noinline)) int recv_posted(struct nic_qp *base, uint64_t addr, void *request,
+						 uint64_t wr_id)
+{
+	(void)addr;
+	return base->nic->up->recv_posted(base, request, wr_id);
+}
+
+/* sq_next: if earlier requests wait, this one waits behind them. */
 static inline bool can_send_one(const struct emu_local_qp *local, uint32_t length)
 {
 	const struct emu_qp *qp = local->entry;
@@ -43,23 +48,18 @@ static inline bool can_send_one(const struct emu_local_qp *local, uint32_t lengt
 	       length <= qp->mtu && emu_clock_has_much_room(local->world);
 }
 
-int emu_send_one(struct nic_qp *base, uint64_t addr, void *request, uint64_t wr_id, uint32_t length,
-		 uint32_t lkey)
+static inline __attribute__((always_inline)) void
+post_one(struct nic_qp *base, uint64_t addr, uint64_t wr_id, uint32_t length, uint32_t lkey)
 {
-	struct emu_local_qp *local;
-	struct emu_fabric *fab;
+	/* What the tests loaded is loaded again: there are no registers to keep it in. */
+	struct emu_local_qp *local = EMU_KEEP(emu_local_qp(base));
+	struct emu_qp *qp = local->entry;
+	struct emu_fabric *fab = local->world->fab;
 	struct emu_swqe *wqe;
-	struct emu_qp *qp;
 	uint64_t arrival;
 	uint32_t put;
 
-	if (!can_send_one(emu_local_qp(base), length))
-		return send_refused(base, addr, request, wr_id);
-	/* What the test loaded is loaded again: there are no registers to keep it in. */
-	local = EMU_KEEP(emu_local_qp(base));
 	local->base.nic->idle = 0;
-	qp = local->entry;
-	fab = local->world->fab;
 	put = qp->sq.put;
 	wqe = emu_wqe_in(local->sq, &qp->sq, put);
 	wqe->wr_id = wr_id;
@@ -75,6 +75,25 @@ int emu_send_one(struct nic_qp *base, uint64_t addr, void *request, uint64_t wr_
 	qp->sq.put = qp->sq_next = put + 1;
 	arrival = emu_link_transmit(fab, EMU_KEEP(&EMU_AT(fab->link, qp->link)), length, length);
 	emu_schedule(local->world, arrival, EMU_EV_DATA, qp->peer, qp->peer_epoch, put, 0);
+}
+
+static __attribute__((noinline)) int send_one_traced(struct nic_qp *base, uint64_t addr,
+						     void *request, uint64_t wr_id, uint32_t length,
+						     uint32_t lkey)
+{
+	(void)request;
+	post_one(base, addr, wr_id, length, lkey);
+	return emu_trace_send_one(base);
+}
+
+int emu_send_one(struct nic_qp *base, uint64_t addr, void *request, uint64_t wr_id, uint32_t length,
+		 uint32_t lkey)
+{
+	if (!can_send_one(emu_local_qp(base), length))
+		return send_refused(base, addr, request, wr_id);
+	if (__builtin_expect(emu_local_qp(base)->world->fab->trace_on, 0))
+		return send_one_traced(base, addr, request, wr_id, length, lkey);
+	post_one(base, addr, wr_id, length, lkey);
 	return 0;
 }
 
@@ -82,6 +101,7 @@ int emu_recv_one(struct nic_qp *base, uint64_t addr, void *request, uint64_t wr_
 		 uint32_t lkey)
 {
 	struct emu_qp *qp = emu_local_qp(base)->entry;
+	struct emu_fabric *fab;
 	struct emu_rwqe *wqe;
 
 	if (!qp->rq_fast || emu_wq_count(&qp->rq) >= qp->rq.max)
@@ -89,9 +109,10 @@ int emu_recv_one(struct nic_qp *base, uint64_t addr, void *request, uint64_t wr_
 	base->nic->idle = 0;
 	wqe = emu_wqe_in(emu_local_qp(base)->rq, &qp->rq, qp->rq.put++);
 	wqe->wr_id = wr_id;
-	wqe->mem_epoch = emu_local_qp(base)->world->fab->mem_epoch;
+	fab = emu_local_qp(base)->world->fab;
+	wqe->mem_epoch = fab->mem_epoch;
 	wqe->num_sge = 1;
 	wqe->flags = 0;
 	wqe->sge[0] = one_segment(addr, length, lkey);
-	return 0;
+	return __builtin_expect(fab->trace_on, 0) ? recv_posted(base, addr, request, wr_id) : 0;
 }

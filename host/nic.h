@@ -380,7 +380,9 @@ struct nic_ops {
 	 * that is not empty. Returns 0 and sets nic.idle to 0; or nothing has happened, and it
 	 * returns what nic_upcalls.send_refused or recv_refused returns, to which it passes
 	 * `request`, the front's own form of the request. So a front can call these as the last
-	 * thing that it does. For PATH_PRIVATE (path.h), so decorators do not see these calls.
+	 * thing that it does. For PATH_PRIVATE and PATH_TRACED (path.h), so decorators do not see
+	 * these calls. The NIC writes the line of a Send that is traced, and asks the front by
+	 * recv_posted for that of a Receive.
 	 */
 	int (*send_one)(struct nic_qp *qp, uint64_t addr, void *request, uint64_t wr_id,
 			uint32_t length, uint32_t lkey);

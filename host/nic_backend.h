@@ -335,6 +335,8 @@ struct nic_upcalls {
 	/* ---- nic_ops.send_one and recv_one have to be made in full ---- */
 	int (*send_refused)(struct nic_qp *qp, void *request, uint64_t wr_id);
 	int (*recv_refused)(struct nic_qp *qp, void *request, uint64_t wr_id);
+	/* recv_one has posted it while the world is traced: the front's line. Returns 0. */
+	int (*recv_posted)(struct nic_qp *qp, void *request, uint64_t wr_id);
 
 	/* ---- the result of nic_ops.spin_one; what: nic_wc_what (nic_work.h) ---- */
 	int (*completed)(void *out, void *cq_ctx, struct nic_qp *qp, uint64_t wr_id,

@@ -162,15 +162,9 @@ DAT_RETURN dat__cno_free(DAT_CNO_HANDLE cno_handle);
 DAT_RETURN dat__cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout,
 			 DAT_EVD_HANDLE *evd_handle);
 
-/* The calls of every message in a private world that is traced: host/path.h. */
+/* dat_evd_dequeue in a private world that is traced: host/path.h. */
 DAT_RETURN dat__evd_dequeue_traced(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event);
-DAT_RETURN dat__ep_post_send_traced(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
-				    DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
-				    DAT_COMPLETION_FLAGS completion_flags);
-DAT_RETURN dat__ep_post_recv_traced(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
-				    DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
-				    DAT_COMPLETION_FLAGS completion_flags);
-/* The same in a shared fabric: host/quick.c. */
+/* The calls of every message in a shared fabric: host/quick.c. */
 DAT_RETURN dat__evd_dequeue_biased(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event);
 DAT_RETURN dat__ep_post_send_biased(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 				    DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,

@@ -158,6 +158,7 @@ static const struct nic_upcalls front_upcalls = {
 	.quick = &quick_hw_front,
 	.send_refused = dto_send_refused,
 	.recv_refused = dto_recv_refused,
+	.recv_posted = dto_recv_posted,
 	.completed = evd_on_completed,
 	.no_completion = evd_on_no_completion,
 	.cq_notify = evd_on_notify,

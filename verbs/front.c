@@ -236,9 +236,19 @@ static int front_on_refused(struct nic_qp *qp, void *request, uint64_t wr_id)
 	return -EAGAIN;
 }
 
+static int front_on_recv_posted(struct nic_qp *qp, void *request, uint64_t wr_id)
+{
+	const struct ibv_recv_wr *wr = request;
+
+	(void)wr_id;
+	vb_trace_recv(qp->ctx, wr, wr->sg_list->length);
+	return 0;
+}
+
 static const struct nic_upcalls front_upcalls = {
 	.send_refused = front_on_refused,
 	.recv_refused = front_on_refused,
+	.recv_posted = front_on_recv_posted,
 	.cq_notify = vb_cq_on_notify,
 	.cq_lost = vb_cq_on_lost,
 	.srq_limit = vb_srq_on_limit,

@@ -191,7 +191,11 @@ static int quick_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_sen
 static __attribute__((noinline, cold)) int
 quick_recv_other(struct vb_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
-	return recv_one(qp, wr) ? 0 : vb_post_recv(&qp->ibv, wr, bad);
+	if (!recv_one(qp, wr))
+		return vb_post_recv(&qp->ibv, wr, bad);
+	if (vb_traced(&qp->obj))
+		vb_trace_recv(&qp->obj, wr, wr->sg_list->length);
+	return 0;
 }
 
 static int quick_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
@@ -219,25 +223,7 @@ static int quick_poll(struct ibv_cq *ibv, int n, struct ibv_wc *wc)
 	return vb_cq_poll(ibv, n, wc);
 }
 
-/* ---- the same while it is traced: the NIC writes the line of a Send ---- */
-
-static int traced_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
-{
-	if (__libc_single_threaded && send_one(VB_OF(ibv, qp), wr))
-		return 0;
-	return vb_post_send(ibv, wr, bad);
-}
-
-static int traced_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
-{
-	struct vb_qp *qp = VB_OF(ibv, qp);
-
-	if (!__libc_single_threaded || !recv_one(qp, wr))
-		return vb_post_recv(ibv, wr, bad);
-	vb_trace_recv(&qp->obj, wr, wr->sg_list->length);
-	return 0;
-}
-
+/* While it is traced. The NIC writes the line of a Send, and front.c that of a Receive. */
 static int traced_poll(struct ibv_cq *ibv, int n, struct ibv_wc *wc)
 {
 	struct vb_cq *cq = VB_OF(ibv, cq);
@@ -357,7 +343,7 @@ static const struct {
 } calls[PATH_COUNT] = {
 	[PATH_CAREFUL] = { vb_cq_poll, vb_post_send, vb_post_recv },
 	[PATH_PRIVATE] = { quick_poll, quick_send, quick_recv },
-	[PATH_TRACED] = { traced_poll, traced_send, traced_recv },
+	[PATH_TRACED] = { traced_poll, quick_send, quick_recv },
 	[PATH_SHARED] = { biased_poll, biased_send, biased_recv },
 	/* The host never chooses it for this front. */
 	[PATH_HARDWARE] = { vb_cq_poll, vb_post_send, vb_post_recv },

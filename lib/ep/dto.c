@@ -170,17 +170,6 @@ DAT_RETURN dat__ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_T
 						       ep->send_range.lkey);
 }
 
-/* The NIC writes the line of a Send. */
-DAT_RETURN dat__ep_post_send_traced(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
-				    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
-{
-	struct ep *ep = obj_as(struct ep, obj_peek(handle, OBJ_QUICK_SEND));
-
-	if (ep && dto_send_fast(ep, segments, iov, cookie, flags))
-		return DAT_SUCCESS;
-	return dat__ep_post_send_careful(handle, segments, iov, cookie, flags);
-}
-
 /* A post in a shared fabric: under the biased lock, fast if the EP allows `call`. */
 static HOT bool dto_post_biased(DAT_EP_HANDLE handle, enum obj_quick call, dto_post_fast *post,
 				DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,
@@ -309,11 +298,12 @@ static HOT bool dto_recv_silent(struct ep *ep, DAT_COUNT segments, const DAT_LMR
 static COLD DAT_RETURN dto_recv_other(struct ep *ep, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
 				      DAT_DTO_COOKIE cookie)
 {
-	if (!ep->obj.nic->tracing &&
-	    dto_recv_silent(ep, segments, iov, cookie, DAT_COMPLETION_DEFAULT_FLAG))
-		return DAT_SUCCESS;
-	return dat__ep_post_recv_careful(ep->obj.handle, segments, iov, cookie,
-					 DAT_COMPLETION_DEFAULT_FLAG);
+	if (!dto_recv_silent(ep, segments, iov, cookie, DAT_COMPLETION_DEFAULT_FLAG))
+		return dat__ep_post_recv_careful(ep->obj.handle, segments, iov, cookie,
+						 DAT_COMPLETION_DEFAULT_FLAG);
+	if (ep->obj.nic->tracing)
+		dto_trace_recv(ep, iov->segment_length, segments);
+	return DAT_SUCCESS;
 }
 
 COLD int dto_recv_refused(struct nic_qp *qp, void *iov, uint64_t cookie)
@@ -322,6 +312,13 @@ COLD int dto_recv_refused(struct nic_qp *qp, void *iov, uint64_t cookie)
 
 	ep->recv_outstanding--;
 	return (int)dto_recv_other(ep, 1, iov, (DAT_DTO_COOKIE){ .as_64 = cookie });
+}
+
+int dto_recv_posted(struct nic_qp *qp, void *iov, uint64_t cookie)
+{
+	(void)cookie;
+	dto_trace_recv(qp->ctx, ((const DAT_LMR_TRIPLET *)iov)->segment_length, 1);
+	return 0;
 }
 
 DAT_RETURN dat__ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
@@ -337,17 +334,6 @@ DAT_RETURN dat__ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_T
 	return (DAT_RETURN)ep->nic->nic->ops->recv_one(ep->nic, iov->virtual_address, iov,
 						       cookie.as_64, (uint32_t)iov->segment_length,
 						       ep->recv_range.lkey);
-}
-
-DAT_RETURN dat__ep_post_recv_traced(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
-				    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
-{
-	struct ep *ep = obj_as(struct ep, obj_peek(handle, OBJ_QUICK_RECV));
-
-	if (!ep || !dto_recv_silent(ep, segments, iov, cookie, flags))
-		return dat__ep_post_recv_careful(handle, segments, iov, cookie, flags);
-	dto_trace_recv(ep, iov->segment_length, segments);
-	return DAT_SUCCESS;
 }
 
 /*

@@ -25,6 +25,7 @@ static inline void dto_posted(const struct obj *obj)
 /* Upcalls. */
 int dto_send_refused(struct nic_qp *qp, void *iov, uint64_t cookie);
 int dto_recv_refused(struct nic_qp *qp, void *iov, uint64_t cookie);
+int dto_recv_posted(struct nic_qp *qp, void *iov, uint64_t cookie);
 /* The DAT error for a post that the NIC refused. */
 DAT_RETURN dto_no_room(int err);
 

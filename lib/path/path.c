@@ -17,8 +17,7 @@ static const struct {
 	[PATH_CAREFUL] = { dat__evd_dequeue_careful, dat__ep_post_send_careful,
 			   dat__ep_post_recv_careful },
 	[PATH_PRIVATE] = { dat__evd_dequeue, dat__ep_post_send, dat__ep_post_recv },
-	[PATH_TRACED] = { dat__evd_dequeue_traced, dat__ep_post_send_traced,
-			  dat__ep_post_recv_traced },
+	[PATH_TRACED] = { dat__evd_dequeue_traced, dat__ep_post_send, dat__ep_post_recv },
 	[PATH_SHARED] = { dat__evd_dequeue_biased, dat__ep_post_send_biased,
 			  dat__ep_post_recv_biased },
 	/*

@@ -134,6 +134,63 @@ START_TEST(requests_that_are_answered)
 }
 END_TEST
 
+/* Lines of the file with these words, one after the other, without their times. */
+static void expect_lines(const char *words, const char *expected)
+{
+	char line[1024], done[4096] = "";
+	FILE *trace = fopen(file, "r");
+
+	ck_assert_ptr_nonnull(trace);
+	while (fgets(line, sizeof(line), trace))
+		if (strstr(line, words))
+			strncat(done, strchr(line, ' '), sizeof(done) - strlen(done) - 1);
+	fclose(trace);
+	ck_assert_str_eq(done, expected);
+}
+
+/* The short posts have the region of the post before; the others take another way. */
+START_TEST(each_post_has_its_line_whatever_region_it_is_of)
+{
+	struct ibv_mr *ours, *mine, *regions[2];
+
+	snprintf(file, sizeof(file), "verbs_trace.%d.trace", (int)getpid());
+	setenv("DATSIM_TRACE", file, 1);
+	verbs_begin(&a, &b);
+	unsetenv("DATSIM_TRACE");
+	mine = a.mr;
+	regions[0] = b.mr;
+	ours = ibv_reg_mr(b.pd, b.buffer, BUFFER, IBV_ACCESS_LOCAL_WRITE);
+	regions[1] = ours;
+	ck_assert_ptr_nonnull(ours);
+	for (uint32_t i = 0; i < 6; i++) {
+		b.mr = regions[i / 2 % 2];
+		ck_assert_int_eq(verbs_recv(&b, i, 0, 64 + i), 0);
+	}
+	b.mr = regions[0];
+	ck_assert_int_eq(ibv_dereg_mr(ours), 0);
+	ours = ibv_reg_mr(a.pd, a.buffer, BUFFER, 0);
+	ck_assert_ptr_nonnull(ours);
+	for (uint32_t i = 0; i < 4; i++) {
+		a.mr = i / 2 % 2 ? ours : mine;
+		ck_assert_int_eq(verbs_send(&a, &b, IBV_WR_SEND, 8 + i, 0), 0);
+	}
+	a.mr = mine;
+	ck_assert_int_eq(ibv_dereg_mr(ours), 0);
+	verbs_end_all(&a, &b);
+	expect_lines(" ibv_post_recv ", " emu1.qp1 ibv_post_recv bytes=64 segments=1 wr_id=0\n"
+					" emu1.qp1 ibv_post_recv bytes=65 segments=1 wr_id=1\n"
+					" emu1.qp1 ibv_post_recv bytes=66 segments=1 wr_id=2\n"
+					" emu1.qp1 ibv_post_recv bytes=67 segments=1 wr_id=3\n"
+					" emu1.qp1 ibv_post_recv bytes=68 segments=1 wr_id=4\n"
+					" emu1.qp1 ibv_post_recv bytes=69 segments=1 wr_id=5\n");
+	expect_lines(" post_send ", " emu0.qp1 post_send bytes=8 segments=1 message=1 wr_id=1\n"
+				    " emu0.qp1 post_send bytes=9 segments=1 message=2 wr_id=1\n"
+				    " emu0.qp1 post_send bytes=10 segments=1 message=3 wr_id=1\n"
+				    " emu0.qp1 post_send bytes=11 segments=1 message=4 wr_id=1\n");
+	unlink(file);
+}
+END_TEST
+
 START_TEST(an_atomic_that_is_lost_and_sent_again)
 {
 	begin_traced(IBV_QPT_RC, "packets=READ_REQUEST nth=1 verdict=drop");
@@ -228,6 +285,7 @@ static void fill(Suite *suite)
 {
 	unit_add(suite, Receives_that_an_SRQ_gets, 1, NULL);
 	unit_add(suite, requests_that_are_answered, 1, NULL);
+	unit_add(suite, each_post_has_its_line_whatever_region_it_is_of, 1, NULL);
 	unit_add(suite, an_atomic_that_is_lost_and_sent_again, 1, NULL);
 	unit_add(suite, requests_that_are_not_answered, 1, NULL);
 }

@@ -29,6 +29,17 @@ static int refused(struct nic_qp *qp, void *request, uint64_t wr_id)
 	return -EAGAIN;
 }
 
+static int noted;
+
+static int note_receive(struct nic_qp *qp, void *request, uint64_t wr_id)
+{
+	ck_assert_ptr_eq(qp, nic_qp_of(w.b.ep));
+	ck_assert_ptr_eq(request, &w);
+	ck_assert_uint_eq(wr_id, 7);
+	noted++;
+	return 0;
+}
+
 typedef int short_post(struct nic_qp *qp, uint64_t addr, void *request, uint64_t wr_id,
 		       uint32_t length, uint32_t lkey);
 
@@ -40,6 +51,7 @@ static int post_short(short_post *post, struct nic_qp *qp, struct nic_sge sge)
 	int ret;
 
 	calls.send_refused = calls.recv_refused = refused;
+	calls.recv_posted = note_receive;
 	qp->nic->up = &calls;
 	qp->nic->idle = 1;
 	ret = post(qp, sge.addr, &w, 7, sge.length, sge.lkey);
@@ -151,6 +163,33 @@ START_TEST(a_short_receive_leaves_what_the_general_one_leaves)
 	ck_assert_uint_eq(a->flags, b->flags);
 	ck_assert_uint_eq(a->num_sge, b->num_sge);
 	expect_same_segment(a->sge, b->sge);
+}
+END_TEST
+
+/* The NIC writes the line of a Send, and asks the front for that of a Receive. */
+START_TEST(a_short_post_that_is_traced_has_its_line)
+{
+	const char *text, *line;
+	size_t length;
+
+	untraced_pair();
+	noted = 0;
+	ck_assert_int_eq(recv_short(), 0);
+	ck_assert_int_eq(send_short(BYTES), 0);
+	ck_assert_int_eq(noted, 0);
+	must(dat_sim_trace(w.sim, DAT_TRUE));
+	ck_assert_int_eq(send_in_general(), 0);
+	ck_assert_int_eq(send_short(BYTES + 1), 0);
+	ck_assert_int_eq(recv_in_general(), 0);
+	ck_assert_int_eq(noted, 0);
+	ck_assert_int_eq(recv_short(), 0);
+	ck_assert_int_eq(noted, 1);
+	must(dat_sim_trace_read(w.sim, &text, &length));
+	line = strstr(text, " post_send ");
+	ck_assert_ptr_nonnull(line);
+	ck_assert_ptr_nonnull(strstr(line, "emu0.ep1 post_send bytes=9 segments=1 message=3\n"));
+	ck_assert_ptr_null(strstr(strchr(strchr(line, '\n') + 1, '\n'), " post_send "));
+	ck_assert_ptr_null(strstr(text, " post_recv "));
 }
 END_TEST
 
@@ -384,6 +423,7 @@ static void fill(Suite *suite)
 	unit_test(suite, a_post_that_the_NIC_does_not_take_is_made_in_full_once);
 	unit_test(suite, a_short_send_leaves_the_request_and_the_event_of_the_general_one);
 	unit_test(suite, a_short_receive_leaves_what_the_general_one_leaves);
+	unit_test(suite, a_short_post_that_is_traced_has_its_line);
 	unit_test(suite, a_short_send_stands_back_from_a_message_of_two_packets);
 	unit_test(suite, a_short_send_stands_back_while_the_heap_is_full);
 	unit_test(suite, a_short_send_stands_back_behind_one_that_waits);

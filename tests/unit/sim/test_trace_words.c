@@ -288,6 +288,43 @@ START_TEST(a_fabric_that_begins_traced_has_a_line_for_each_post_and_each_complet
 }
 END_TEST
 
+/* The short posts have the region of the post before; the others take another way. */
+START_TEST(each_post_has_its_line_whatever_region_it_is_of)
+{
+	static char bytes[1024];
+	DAT_REGION_DESCRIPTION region = { .for_va = bytes };
+	DAT_VLEN size, at;
+	DAT_LMR_HANDLE lmr;
+	DAT_LMR_CONTEXT key;
+	DAT_RMR_CONTEXT rmr;
+	char line[128];
+
+	plain_pair();
+	traced();
+	must(dat_lmr_create(w.b.ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof(bytes), w.b.pz,
+			    DAT_MEM_PRIV_ALL_FLAG, &lmr, &key, &rmr, &size, &at));
+	for (int i = 0; i < 6; i++) {
+		DAT_LMR_TRIPLET iov = segment(&w.b, i, 64 + (DAT_VLEN)i);
+		DAT_DTO_COOKIE cookie = { .as_64 = (DAT_UINT64)i };
+
+		if (i / 2 % 2)
+			iov = (DAT_LMR_TRIPLET){ .lmr_context = key,
+						 .virtual_address = (DAT_VADDR)(uintptr_t)bytes,
+						 .segment_length = 64 + (DAT_VLEN)i };
+		must(dat_ep_post_recv(w.b.ep, 1, &iov, cookie, DAT_COMPLETION_DEFAULT_FLAG));
+		snprintf(line, sizeof(line),
+			 " emu1.ep1 post_recv bytes=%d segments=1 outstanding=%d\n", 64 + i, i + 1);
+		expect_line(line);
+	}
+	ck_assert_int_eq(lines_with(" emu1.ep1 post_recv "), 6);
+	for (int i = 0; i < 6; i++)
+		post_send(&w.a, w.a.ep, i, 8);
+	run_quiet();
+	ck_assert_int_eq(lines_with(" emu0.ep1 post_send "), 6);
+	must(dat_lmr_free(lmr));
+}
+END_TEST
+
 START_TEST(a_call_that_is_refused_has_its_type_and_subtype)
 {
 	traced();
@@ -466,6 +503,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_trace_begins_with_the_settings_of_its_fabric, (int)COUNT(settings), NULL);
 	unit_add(suite, a_trace_that_has_ended_keeps_no_descriptor, 1, NULL);
 	unit_test(suite, an_event_that_is_dequeued_names_its_object);
+	unit_test(suite, each_post_has_its_line_whatever_region_it_is_of);
 	unit_test(suite, a_call_that_is_refused_has_its_type_and_subtype);
 	unit_test(suite, each_call_that_asks_an_object_has_a_line);
 	unit_test(suite, so_has_one_that_asks_an_SRQ_or_a_service_point);
