@@ -158,39 +158,78 @@ const char *emu_status_name(enum nic_wc_status status)
 
 /* ---- the text of one record: a few names and numbers, so EMU_TRACE_LINE bytes are enough ---- */
 
+/* Words are short: two calls of libc would take longer. */
 static char *put_word(char *to, const char *word)
 {
-	size_t length = strlen(word);
-
-	memcpy(to, word, length);
-	return to + length;
+	while (*word)
+		*to++ = *word++;
+	return to;
 }
 
+/* How many digits a number that is not 0 has: the bits that it has, times log10(2), or one more. */
+static size_t digits_of(uint64_t number)
+{
+	static const uint64_t tens[] = {
+		1ul,
+		10ul,
+		100ul,
+		1000ul,
+		10000ul,
+		100000ul,
+		1000000ul,
+		10000000ul,
+		100000000ul,
+		1000000000ul,
+		10000000000ul,
+		100000000000ul,
+		1000000000000ul,
+		10000000000000ul,
+		100000000000000ul,
+		1000000000000000ul,
+		10000000000000000ul,
+		100000000000000000ul,
+		1000000000000000000ul,
+		10000000000000000000ul,
+	};
+	size_t least = (size_t)(64 - __builtin_clzl(number)) * 1233 >> 12;
+
+	return least + (number >= tens[least]);
+}
+
+/* From its end, two digits at a time. */
 char *emu_put_number(char *to, uint64_t number)
 {
-	char digits[20];
-	size_t n = sizeof(digits);
+	static const char pairs[] = "0001020304050607080910111213141516171819"
+				    "2021222324252627282930313233343536373839"
+				    "4041424344454647484950515253545556575859"
+				    "6061626364656667686970717273747576777879"
+				    "8081828384858687888990919293949596979899";
+	char *end, *at;
 
-	do {
-		digits[--n] = (char)('0' + number % 10);
-		number /= 10;
-	} while (number > 0);
-	memcpy(to, digits + n, sizeof(digits) - n);
-	return to + sizeof(digits) - n;
+	if (number < 10) {
+		*to = (char)('0' + number);
+		return to + 1;
+	}
+	end = at = to + digits_of(number);
+	for (; number >= 100; number /= 100)
+		memcpy(at -= 2, pairs + 2 * (number % 100), 2);
+	if (number >= 10)
+		memcpy(to, pairs + 2 * number, 2);
+	else
+		*to = (char)('0' + number);
+	return end;
 }
 
+/* Another process may have left the name without an end. */
 static char *put_adapter(char *to, struct emu_world *w, const struct emu_trace_reader *reader,
 			 uint16_t adapter)
 {
-	char name[EMU_NAME];
-
-	/* Another process may have left it without an end. */
-	memcpy(name,
+	memcpy(to,
 	       reader->names ? reader->names[adapter <= EMU_ADAPTERS ? adapter : 0]
 			     : emu_adapter_name(w, adapter),
-	       sizeof(name));
-	name[sizeof(name) - 1] = '\0';
-	return put_word(to, name);
+	       EMU_NAME);
+	to[EMU_NAME - 1] = '\0';
+	return to + strlen(to);
 }
 
 static char *put_qp(char *to, struct emu_world *w, const struct emu_trace_reader *reader,
@@ -219,6 +258,7 @@ size_t emu_record_text(struct emu_world *w, struct emu_trace_reader *reader,
 	const struct kind *kind = &kinds[r->head.kind];
 	const struct piece *piece = pieces_of[r->head.kind];
 	char *to = emu_put_number(out, r->head.now);
+	const size_t time = (size_t)(to - out);
 
 	*to++ = ' ';
 	for (;; piece++) {
@@ -233,7 +273,7 @@ size_t emu_record_text(struct emu_world *w, struct emu_trace_reader *reader,
 					 piece->what == '*' ? r->head.peer : r->head.adapter);
 		} else if (piece->what == '\n') {
 			*to++ = '\n';
-			to = emu_put_number(to, r->head.now);
+			to = mempcpy(to, out, time);
 			*to++ = ' ';
 			reader->lines++;
 		} else if (piece->what != ' ') {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "emu/fabric/record.h"
 #include "lib/front.h"
 #include "lib/object.h"
 #include "tests/support/conf.h"
@@ -288,6 +289,31 @@ START_TEST(a_fabric_that_begins_traced_has_a_line_for_each_post_and_each_complet
 }
 END_TEST
 
+static void expect_decimal(uint64_t number)
+{
+	char text[32], expected[32];
+
+	*emu_put_number(text, number) = '\0';
+	snprintf(expected, sizeof(expected), "%lu", number);
+	ck_assert_str_eq(text, expected);
+}
+
+/* Each length, at both of its ends. */
+START_TEST(numbers_are_decimal)
+{
+	for (uint64_t bit = 1; bit; bit <<= 1) {
+		expect_decimal(bit - 1);
+		expect_decimal(bit);
+	}
+	for (uint64_t ten = 1; ten; ten = ten < UINT64_MAX / 10 ? 10 * ten : 0) {
+		expect_decimal(ten - 1);
+		expect_decimal(ten);
+		expect_decimal(ten + 1);
+	}
+	expect_decimal(UINT64_MAX);
+}
+END_TEST
+
 /* The short posts have the region of the post before; the others take another way. */
 START_TEST(each_post_has_its_line_whatever_region_it_is_of)
 {
@@ -503,6 +529,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_trace_begins_with_the_settings_of_its_fabric, (int)COUNT(settings), NULL);
 	unit_add(suite, a_trace_that_has_ended_keeps_no_descriptor, 1, NULL);
 	unit_test(suite, an_event_that_is_dequeued_names_its_object);
+	unit_add(suite, numbers_are_decimal, 1, NULL);
 	unit_test(suite, each_post_has_its_line_whatever_region_it_is_of);
 	unit_test(suite, a_call_that_is_refused_has_its_type_and_subtype);
 	unit_test(suite, each_call_that_asks_an_object_has_a_line);

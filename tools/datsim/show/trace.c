@@ -129,24 +129,26 @@ static struct span take_word(struct span *span)
 	return word;
 }
 
+/* Of each word the part before its first '=', and the part behind it. */
 static void take_pairs(struct span rest, struct trace_line *line)
 {
-	struct span word;
-	const char *equals;
+	const char *at = rest.s, *end = rest.s + rest.length, *word, *equals;
 
 	line->pair_count = 0;
-	while (line->pair_count < TRACE_KEYS_MAX) {
-		word = take_word(&rest);
-		if (!word.length)
-			return;
-		equals = memchr(word.s, '=', word.length);
-		if (!equals)
-			continue;
-		line->pairs[line->pair_count].key =
-			(struct span){ word.s, (size_t)(equals - word.s) };
-		line->pairs[line->pair_count].value =
-			(struct span){ equals + 1, word.length - (size_t)(equals - word.s) - 1 };
-		line->pair_count++;
+	while (line->pair_count < TRACE_KEYS_MAX && at < end) {
+		for (word = at; at < end && *at != '=' && *at != ' '; at++)
+			;
+		equals = at;
+		for (; at < end && *at != ' '; at++)
+			;
+		if (equals < at) {
+			line->pairs[line->pair_count].key =
+				(struct span){ word, (size_t)(equals - word) };
+			line->pairs[line->pair_count].value =
+				(struct span){ equals + 1, (size_t)(at - equals) - 1 };
+			line->pair_count++;
+		}
+		at++; /* the blank */
 	}
 }
 
@@ -201,17 +203,6 @@ bool trace_next(struct trace_reader *reader, struct trace_line *line)
 void trace_close(struct trace_reader *reader)
 {
 	text_free(&reader->error);
-}
-
-struct span trace_value(const struct trace_line *line, const char *key)
-{
-	int i;
-
-	for (i = 0; i < line->pair_count; i++) {
-		if (span_is(line->pairs[i].key, key))
-			return line->pairs[i].value;
-	}
-	return (struct span){ "", 0 };
 }
 
 bool trace_keeps_end(const struct trace_line *line)

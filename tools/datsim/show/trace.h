@@ -65,7 +65,6 @@ uint64_t trace_setting_number(const char *text, size_t length, const char *key, 
 bool trace_keeps_end(const struct trace_line *line);
 /* A program of verbs opens, asks or closes a device, and makes nothing on it. */
 bool trace_only_asks(const struct trace_line *line);
-struct span trace_value(const struct trace_line *line, const char *key);
 uint64_t trace_number(const struct trace_line *line, const char *key);
 /* The decimal number that begins at character `from`; 0 if there is none. */
 uint32_t span_number(struct span span, size_t from);
@@ -82,6 +81,15 @@ static inline bool span_is(struct span span, const char *s)
 static inline bool span_starts(struct span span, const char *s)
 {
 	return span.length >= strlen(s) && !memcmp(span.s, s, strlen(s));
+}
+
+/* The value of a key; empty if the line has none. In line because the key is a constant, too. */
+static inline struct span trace_value(const struct trace_line *line, const char *key)
+{
+	for (int i = 0; i < line->pair_count; i++)
+		if (span_is(line->pairs[i].key, key))
+			return line->pairs[i].value;
+	return (struct span){ "", 0 };
 }
 
 #endif
