@@ -33,12 +33,18 @@ bool emu_ring_bounds(const struct emu_world *w, uint64_t *oldest, uint64_t *end)
 	       *oldest % (ring / EMU_SEGMENTS) == 0;
 }
 
-/* Memory of a shared fabric is allocated a segment at a time, as the first lap gets there. */
+/*
+ * Memory of a shared fabric is allocated a segment at a time, as the first lap gets there. With the
+ * last one comes a page behind it: another process may write a position from which a record crosses
+ * the end of the ring.
+ */
 static bool back_segment(struct emu_world *w, uint64_t end)
 {
 	uint64_t room = w->fab->trace_room;
 
-	if (end > w->config.trace_ring || end <= room)
+	if (end == w->config.trace_ring)
+		end += EMU_PAGE;
+	if (end > w->config.trace_ring + EMU_PAGE || end <= room)
 		return true;
 	if (!emu_back(w, w->fab->trace + room, end - room))
 		return false;

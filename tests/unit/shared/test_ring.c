@@ -136,7 +136,7 @@ START_TEST(the_end_of_a_longer_trace_is_kept)
 		ck_assert_uint_ge((end - first) * NOTE_BYTES, LAST);
 		ck_assert_uint_eq(first % segment_notes(), 0);
 	}
-	ck_assert_uint_le(fab->trace_room, EMU_RING_LEAST);
+	ck_assert_uint_eq(fab->trace_room, EMU_RING_LEAST + EMU_PAGE);
 }
 END_TEST
 
@@ -366,17 +366,21 @@ START_TEST(a_ring_that_cannot_grow_is_full)
 }
 END_TEST
 
-/* A stale limit lets a record through at any position: it stays in the ring. */
+static const uint64_t wild_positions[] = { EMU_RING_LEAST * 5 + SEGMENT + 24,
+					   EMU_RING_LEAST * 5 - EMU_WORD, EMU_RING_LEAST * 5 - 3 };
+
+/* A stale limit lets a record through at any position: it stays in the ring, or ends behind it. */
 START_TEST(a_wild_position_leads_to_no_other_memory)
 {
-	uint64_t wild = EMU_RING_LEAST * 5 + SEGMENT + 24, place = wild & (EMU_RING_LEAST - 1);
+	uint64_t wild = wild_positions[_i], place = wild & (EMU_RING_LEAST - 1);
 
-	note(1);
+	notes(0, EMU_RING_LEAST / NOTE_BYTES);
 	world->trace_limit = UINT64_MAX;
 	fab->trace_length = wild;
 	emu_record_put(world, EMU_RECORD_TAKE, NIC_NOUN_QP, 1, 0, 1, 2, 3, 4);
-	ck_assert_uint_eq(((struct emu_record *)(fab->trace + place))->value[3], 4);
-	fab->trace_length = 0;
+	ck_assert_uint_eq(((emu_record_place *)(fab->trace + place))->value[3], 4);
+	ck_assert_uint_eq(fab->trace_room, EMU_RING_LEAST + EMU_PAGE);
+	fab->trace_length = fab->trace_oldest = 0;
 }
 END_TEST
 
@@ -449,7 +453,8 @@ static void fill(Suite *suite)
 			    (int)COUNT(wrong));
 	tcase_add_test(tcase, positions_that_move_on_do_not_keep_a_reader);
 	tcase_add_test(tcase, a_ring_that_cannot_grow_is_full);
-	tcase_add_test(tcase, a_wild_position_leads_to_no_other_memory);
+	tcase_add_loop_test(tcase, a_wild_position_leads_to_no_other_memory, 0,
+			    (int)COUNT(wild_positions));
 	tcase_add_loop_test(tcase, a_record_that_makes_no_sense_ends_the_text_of_a_ring, 0, 2);
 	tcase_add_test(tcase, there_is_no_END_in_a_trace_that_keeps_its_beginning);
 	tcase_add_loop_test(tcase, a_size_that_no_ring_has_is_refused, 0, (int)COUNT(no_rings));
