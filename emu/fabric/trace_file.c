@@ -75,10 +75,10 @@ static int map_regular(struct emu_world *w, const char *path)
 }
 
 /*
- * Open for writing what is open as `fd` and no regular file. It stays open, so that a process which
- * reads a FIFO sees its end when the trace ends, and not before. A file that is no other's to
- * replace may be the program's output, too. The other descriptor was open for
- * reading, too: a FIFO is then not refused because its reader is yet to come.
+ * Open for writing what is open as `fd` and no regular file, or one that is not to be replaced. It
+ * stays open: a process which reads a FIFO sees its end when the trace ends, and not before. The
+ * text goes to the end of a file, which may be the program's output. The other descriptor was open
+ * for reading, too: a FIFO is then not refused because its reader is yet to come.
  */
 static int open_stream(struct emu_world *w, const char *path, int fd)
 {
@@ -93,7 +93,7 @@ static int open_stream(struct emu_world *w, const char *path, int fd)
 		close(stream);
 		return -ENOMEM;
 	}
-	fcntl(stream, F_SETFL, 0);
+	fcntl(stream, F_SETFL, O_APPEND);
 	w->trace_stream = stream;
 	return 0;
 }
@@ -104,10 +104,13 @@ static int open_regular(struct emu_world *w, const char *path, int fd)
 
 	w->trace_fd = fd;
 	err = map_regular(w, path);
-	if (err)
-		close(fd);
-	else
+	if (!err) {
 		file_add(w->fab, emu_trace_header(w, w->fab->trace));
+		return 0;
+	}
+	free(w->trace_file);
+	w->trace_file = NULL;
+	close(fd);
 	return err;
 }
 
@@ -120,8 +123,9 @@ static bool is_replaceable(struct emu_world *w, const char *path, const struct s
 {
 	struct stat st;
 
-	if (strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0)
-		return strncmp(path, "/dev/shm/", 9) == 0;
+	if ((strncmp(path, "/dev/", 5) == 0 && strncmp(path, "/dev/shm/", 9) != 0) ||
+	    strncmp(path, "/proc/", 6) == 0)
+		return false;
 	w->trace_file = realpath(path, NULL);
 	if (w->trace_file && stat(w->trace_file, &st) == 0 && st.st_dev == file->st_dev &&
 	    st.st_ino == file->st_ino)
