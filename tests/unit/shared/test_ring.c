@@ -430,6 +430,10 @@ START_TEST(a_size_that_no_ring_has_is_refused)
 {
 	ck_assert(!emu_ring_is_valid(no_rings[_i]));
 	ck_assert(emu_ring_is_valid(0));
+	ck_assert_uint_eq(emu_ring_size(LAST), EMU_RING_LEAST);
+	ck_assert_uint_eq(emu_ring_size(EMU_RING_LEAST / 2), EMU_RING_LEAST);
+	ck_assert_uint_eq(emu_ring_size(EMU_RING_LEAST / 2 + 1), 2 * EMU_RING_LEAST);
+	ck_assert_uint_eq(emu_ring_size(EMU_RING_MOST / 2), EMU_RING_MOST);
 	for (uint64_t last = LAST; last <= EMU_RING_MOST / 2; last = last * 3 / 2) {
 		ck_assert(emu_ring_is_valid(emu_ring_size(last)));
 		ck_assert_uint_ge(emu_ring_size(last), 2 * last);

@@ -251,6 +251,84 @@ START_TEST(a_file_that_no_other_can_follow_keeps_more)
 }
 END_TEST
 
+/* A folder has taken its name: the file goes on without one, until it can be replaced again. */
+START_TEST(a_name_that_is_taken_is_no_end_of_the_trace)
+{
+	char *whole, *text;
+	const char *said;
+
+	setup_folder("/tmp");
+	whole = file_of(NULL, path, MESSAGES, &said);
+	said_start();
+	begin(LAST, path);
+	messages(MESSAGES / 4);
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(mkdir(path, 0700), 0);
+	messages(MESSAGES / 4);
+	ck_assert_int_eq(rmdir(path), 0);
+	messages(MESSAGES / 2);
+	end();
+	ck_assert_said(said_stop(), "/trace: Is a directory");
+	text = text_of_file(path);
+	*strstr(whole, "# end lines=") = *strstr(text, "# end lines=") = '\0';
+	expect_end_of(whole, text);
+	free(whole);
+	free(text);
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(rmdir(folder), 0);
+}
+END_TEST
+
+/* A new file that cannot be written whole does not take the place of the old one. */
+START_TEST(a_file_whose_successor_is_too_large_is_kept)
+{
+	struct rlimit before, small;
+	const char *said;
+	char *text;
+
+	setup_folder("/tmp");
+	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+	small = (struct rlimit){ 100ul << 10, before.rlim_max };
+	said_start();
+	begin(LAST, path);
+	messages(400);
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+	messages(MESSAGES);
+	end();
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
+	said = said_stop();
+	ck_assert_said(said, "no file can take the place of ");
+	ck_assert_said(said, "the trace ends early, its file cannot grow: File too large");
+	text = text_of_file(path);
+	ck_assert_ptr_null(strstr(text, DROPPED));
+	ck_assert_uint_gt(strlen(text), 200ul << 10);
+	ck_assert_ptr_nonnull(strstr(text, " - note the trace is full"));
+	free(text);
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(rmdir(folder), 0);
+}
+END_TEST
+
+/* The lowest one that is free: that of the old file or that of the new one. */
+START_TEST(files_that_were_replaced_keep_no_descriptor)
+{
+	int before, after;
+
+	setup_folder("/tmp");
+	begin(LAST, path);
+	before = dup(STDIN_FILENO);
+	close(before);
+	messages(MESSAGES);
+	after = dup(STDIN_FILENO);
+	close(after);
+	end();
+	ck_assert_int_ge(after, before - 1);
+	ck_assert_int_le(after, before + 1);
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(rmdir(folder), 0);
+}
+END_TEST
+
 /* Neither may the file grow, nor a new one become as long as its half. */
 START_TEST(a_file_that_may_not_grow_is_full)
 {
@@ -337,6 +415,9 @@ static void fill(Suite *suite)
 	unit_add(suite, a_trace_is_read_while_it_grows, 1, NULL);
 	unit_add(suite, the_end_of_a_trace_in_a_file_is_that_of_the_whole_one, 2, NULL);
 	unit_add(suite, a_file_that_no_other_can_follow_keeps_more, 1, NULL);
+	unit_add(suite, a_name_that_is_taken_is_no_end_of_the_trace, 1, NULL);
+	unit_add(suite, a_file_whose_successor_is_too_large_is_kept, 1, NULL);
+	unit_add(suite, files_that_were_replaced_keep_no_descriptor, 1, NULL);
 	unit_add(suite, a_file_that_may_not_grow_is_full, 1, NULL);
 	unit_add(suite, a_file_that_is_not_ours_to_replace_gets_the_end, 1, NULL);
 	unit_add(suite, a_link_to_a_trace_stays_a_link, 1, NULL);
