@@ -408,6 +408,50 @@ START_TEST(a_record_that_makes_no_sense_ends_the_text_of_a_ring)
 }
 END_TEST
 
+/* Its text would go on behind the ring if the segment were the last one. */
+START_TEST(a_line_that_crosses_the_end_of_its_segment_is_garbage)
+{
+	unsigned int last = segment_notes() - 1;
+	struct emu_record *record = (struct emu_record *)(fab->trace + last * NOTE_BYTES);
+	const char *text, *end;
+
+	notes(0, 3 * segment_notes());
+	record->head.words = (uint16_t)((SEGMENT - last * NOTE_BYTES) / EMU_WORD + _i);
+	text = events();
+	end = strstr(text, GARBAGE);
+	if (_i == 0) {
+		/* To its end it may be, and the next record is in the next segment. */
+		ck_assert_ptr_null(end);
+		expect_notes(text, 0, 3 * segment_notes());
+	} else {
+		ck_assert_ptr_nonnull(end);
+		ck_assert_str_eq(end, GARBAGE);
+	}
+}
+END_TEST
+
+/* The last adapter that there can be, in all tables of names. */
+START_TEST(the_last_adapter_has_its_name)
+{
+	const char *text;
+
+	name_adapter(EMU_ADAPTERS, "early");
+	notes(0, 2 * EMU_RING_LEAST / NOTE_BYTES);
+	message_of(EMU_ADAPTERS);
+	emu_trace_adapter(world, EMU_ADAPTERS);
+	name_adapter(EMU_ADAPTERS, "later");
+	message_of(EMU_ADAPTERS);
+	text = events();
+	ck_assert_ptr_nonnull(text = strstr(text, " early.qp1 complete "));
+	ck_assert_ptr_nonnull(text = strstr(text, " later.qp1 complete "));
+	emu_trace_forget(world);
+	/* One whose record is gone has the name still. */
+	notes(0, 2 * EMU_RING_LEAST / NOTE_BYTES);
+	message_of(EMU_ADAPTERS);
+	ck_assert_ptr_nonnull(strstr(events(), " later.qp1 complete "));
+}
+END_TEST
+
 /* Its record would lead an ordinary trace into nowhere. */
 START_TEST(there_is_no_END_in_a_trace_that_keeps_its_beginning)
 {
@@ -462,6 +506,8 @@ static void fill(Suite *suite)
 	tcase_add_loop_test(tcase, a_wild_position_leads_to_no_other_memory, 0,
 			    (int)COUNT(wild_positions));
 	tcase_add_loop_test(tcase, a_record_that_makes_no_sense_ends_the_text_of_a_ring, 0, 2);
+	tcase_add_loop_test(tcase, a_line_that_crosses_the_end_of_its_segment_is_garbage, 0, 2);
+	tcase_add_test(tcase, the_last_adapter_has_its_name);
 	tcase_add_test(tcase, there_is_no_END_in_a_trace_that_keeps_its_beginning);
 	tcase_add_loop_test(tcase, a_size_that_no_ring_has_is_refused, 0, (int)COUNT(no_rings));
 	suite_add_tcase(suite, tcase);
