@@ -11,7 +11,7 @@ XDG_RUNTIME_DIR=$scratch
 export XDG_RUNTIME_DIR
 cd "$scratch" || exit 99
 
-echo 1..83
+echo 1..84
 expect 0 '^100 answers, 1 clients, 0 more were broken off' \
 	run -- "$server" + "$client" localhost 100
 holds "the client says the same" grep -qx '100 answers' out
@@ -53,6 +53,7 @@ DATSIM_TRACE_BYTES=65536
 export DATSIM_TRACE_BYTES
 expect 0 'cut  *the trace is full' run --trace full.trace -- "$server" + "$client" localhost 500
 expect 0 'the trace is full' show full.trace
+holds "its text is no longer than that" [ "$(wc -c < full.trace)" -le 65536 ]
 unset DATSIM_TRACE_BYTES
 DATSIM_TRACE_LAST=65536
 export DATSIM_TRACE_LAST
