@@ -89,10 +89,9 @@ static int install_successor(struct emu_world *w, struct successor *next)
 {
 	int err = emu_trace_map(w, next->fd);
 
-	if (err)
-		return err;
-	if (rename(next->path, w->trace_file)) {
+	if (!err && rename(next->path, w->trace_file))
 		err = errno;
+	if (err) {
 		/* Neither file can go on if the old one cannot be mapped again. */
 		if (emu_trace_map(w, w->trace_fd))
 			w->fab->trace_on = false;
