@@ -39,6 +39,7 @@ int backend_hw_start(const struct front_ops *ops)
 	static struct nic_host host = {
 		.size = sizeof(host),
 		.ops_size = sizeof(struct nic_ops),
+		.upcalls_size = sizeof(struct nic_upcalls),
 		.lock = module_lock,
 		.unlock = module_unlock,
 		.monotonic_ns = backend_monotonic_ns,

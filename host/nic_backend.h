@@ -311,9 +311,10 @@ extern const struct nic_backend emu_backend; /* linked in; the passthrough is lo
 #define NIC_MODULE_ENTRY "dat_nic_backend_1"
 
 struct nic_host {
-	size_t size;       /* of this struct */
-	size_t ops_size;   /* of struct nic_ops, as libdat knows it */
-	size_t quick_size; /* of struct nic_quick_qp; 0: the front makes no fast calls */
+	size_t size;         /* of this struct */
+	size_t ops_size;     /* of struct nic_ops, as libdat knows it */
+	size_t upcalls_size; /* of struct nic_upcalls */
+	size_t quick_size;   /* of struct nic_quick_qp; 0: the front makes no fast calls */
 	int *inside; /* the flag of the biased lock's owner, which fast calls clear (bias.h) */
 	/* The lock of the backend instance, for threads of the module's own. */
 	void (*lock)(void);

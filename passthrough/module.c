@@ -224,6 +224,7 @@ const struct nic_backend *dat_nic_backend_1(const struct nic_host *host);
 const struct nic_backend *dat_nic_backend_1(const struct nic_host *host)
 {
 	if (host->size != sizeof(*host) || host->ops_size != sizeof(struct nic_ops) ||
+	    host->upcalls_size != sizeof(struct nic_upcalls) ||
 	    (host->quick_size && host->quick_size != sizeof(struct nic_quick_qp))) {
 		host->say("DAT_PROVIDER=hw: the passthrough belongs to another version of libdat: "
 			  "install the "

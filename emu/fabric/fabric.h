@@ -105,7 +105,7 @@ struct emu_world {
 	uint64_t trace_limit;     /* a record that begins before it has room: record.h */
 	uint64_t trace_mask;      /* the bits of a position that are a place in memory: ring.h */
 	bool trace_is_long;       /* trace.c */
-	bool trace_told;          /* what is wrong with its file: trace_file.c */
+	bool trace_told;          /* a problem with its file was reported: trace_file.c */
 	struct emu_trace_text *trace_text; /* what was read of the trace; NULL: nothing */
 	uint32_t steps, steps_most;        /* left, and at the beginning: emu_go_on */
 	bool guarded;                      /* faults of copies are handled: guard.h */

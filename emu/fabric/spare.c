@@ -27,7 +27,7 @@ static bool worth_keeping(const struct emu_world *w)
 			fab->links.high | fab->adapter_high;
 
 	return high < SPARE_ENTRIES && fab->pool_next < SPARE_POOL / EMU_POOL_UNIT &&
-	       fab->trace_length < SPARE_TRACE && w->trace_fd < 0;
+	       fab->trace_length < SPARE_TRACE && w->trace_fd < 0 && !fab->trace_full;
 }
 
 /* Entries 0 .. high of a table, in the fabric and in the process's view of it. */

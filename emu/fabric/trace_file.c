@@ -103,7 +103,7 @@ static int open_regular(struct emu_world *w, const char *path, int fd)
 	int err;
 
 	w->trace_fd = fd;
-	err = map_regular(w, path);
+	err = ftruncate(fd, 0) ? report_error(path, errno) : map_regular(w, path);
 	if (!err) {
 		file_add(w->fab, emu_trace_header(w, w->fab->trace));
 		return 0;
@@ -114,17 +114,28 @@ static int open_regular(struct emu_world *w, const char *path, int fd)
 	return err;
 }
 
+/* Does the program read or print there? */
+static bool is_standard_stream(const struct stat *file)
+{
+	struct stat st;
+
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fstat(fd, &st) == 0 && st.st_dev == file->st_dev && st.st_ino == file->st_ino)
+			return true;
+	return false;
+}
+
 /*
  * Can another file take the place of this one? Not if it has no name, or one of the system's for
- * what a program has open: /dev/stdout is not ours to replace. Its absolute name is kept, for the
- * working directory may be another one then.
+ * what a program has open, or is the program's output. Its absolute name is kept, for the working
+ * directory may be another one then.
  */
 static bool is_replaceable(struct emu_world *w, const char *path, const struct stat *file)
 {
 	struct stat st;
 
 	if ((strncmp(path, "/dev/", 5) == 0 && strncmp(path, "/dev/shm/", 9) != 0) ||
-	    strncmp(path, "/proc/", 6) == 0)
+	    strncmp(path, "/proc/", 6) == 0 || is_standard_stream(file))
 		return false;
 	w->trace_file = realpath(path, NULL);
 	if (w->trace_file && stat(w->trace_file, &st) == 0 && st.st_dev == file->st_dev &&
@@ -144,7 +155,8 @@ int emu_trace_open(struct emu_world *w, const char *path)
 	w->fab->trace_room = w->config.trace_bytes;
 	if (!path)
 		return 0;
-	fd = process_open(path, O_RDWR | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY, 0666);
+	/* What a file that is not ours to replace has already stays there. */
+	fd = process_open(path, O_RDWR | O_CREAT | O_NONBLOCK | O_NOCTTY, 0666);
 	if (fd < 0)
 		return report_error(path, errno);
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) ||
@@ -155,13 +167,16 @@ int emu_trace_open(struct emu_world *w, const char *path)
 
 /*
  * A trace that keeps its end goes on in a new file when this one has its size. While that cannot be
- * made, which is told once, this one grows as another would.
+ * made, which is reported once, this one grows as another would.
  */
 static bool renew_file(struct emu_world *w)
 {
 	int err = emu_trace_renew(w);
 
-	if (err && !w->trace_told)
+	if (w->trace_fd < 0)
+		fprintf(stderr, "libdat: the trace ends, no file can be mapped for it: %s%s\n",
+			strerror(err), emu_output_hint(err));
+	else if (err && !w->trace_told)
 		fprintf(stderr,
 			"libdat: the trace keeps more than its end, no file can take the place of "
 			"%s: %s%s\n",
@@ -179,8 +194,7 @@ static bool grow_file(struct emu_world *w, uint64_t room)
 		return false;
 	if (ring && room > ring && renew_file(w))
 		return true;
-	/* Off: no file is mapped. */
-	if (!w->fab->trace_on)
+	if (w->trace_fd < 0)
 		return false;
 	err = resize_file(w, room);
 	if (err)
@@ -201,7 +215,7 @@ bool emu_trace_grow(struct emu_world *w, size_t bytes)
 	if (room > most)
 		room = most;
 	if (room < old + bytes + EMU_TRACE_ROOM)
-		return false;
+		return w->trace_fd >= 0 && w->config.trace_ring && renew_file(w);
 	if (!emu_is_shared(w))
 		return grow_file(w, room);
 	if (!emu_back(w, w->fab->trace + w->fab->trace_room, room - w->fab->trace_room))
@@ -213,12 +227,15 @@ bool emu_trace_grow(struct emu_world *w, size_t bytes)
 /* ---- text in the mapped file ---- */
 
 /* In place of the line for which there was no room. */
-static void note_full(struct emu_fabric *fab)
+static void note_full(struct emu_world *w)
 {
+	struct emu_fabric *fab = w->fab;
 	char *line = fab->trace + fab->trace_length;
 
 	fab->trace_full = true;
 	fab->trace_on = false;
+	if (w->trace_fd < 0)
+		return;
 	file_add(fab, (size_t)sprintf(line, "%lu - note " EMU_TRACE_FULL "\n", fab->now));
 }
 
@@ -243,7 +260,7 @@ void emu_trace_file_vline(struct emu_world *w, const char *format, va_list args)
 
 	w->trace_lines++;
 	if (!line) {
-		note_full(fab);
+		note_full(w);
 		return;
 	}
 	n = (int)(emu_put_number(line, fab->now) - line);
@@ -263,7 +280,7 @@ void emu_trace_file_record(struct emu_world *w, const struct emu_record *record)
 
 	if (!line) {
 		w->trace_lines++;
-		note_full(w->fab);
+		note_full(w);
 		return;
 	}
 	file_add(w->fab, emu_record_text(w, &reader, record, line));

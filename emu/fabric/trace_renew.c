@@ -35,7 +35,21 @@ static const char *second_half(const struct emu_world *w)
 	return (const char *)memrchr(text, '\n', from) + 1;
 }
 
-/* Beside the old one. Owner and mode are those of the old file, where that is permitted. */
+/* As far as that is permitted. Bits for a group that the file does not get are left out. */
+static void copy_owner(int fd, const struct stat *old)
+{
+	mode_t mode = old->st_mode & 0777;
+	struct stat st;
+
+	if (fchown(fd, (uid_t)-1, old->st_gid) || fchown(fd, old->st_uid, (gid_t)-1))
+		errno = 0; /* emu_trace_renew gives the program its errno back */
+	if (fstat(fd, &st) || st.st_gid != old->st_gid)
+		mode &= (mode_t)~0070;
+	if (fchmod(fd, mode))
+		errno = 0;
+}
+
+/* Beside the old one. */
 static int open_successor(struct emu_world *w, struct successor *next)
 {
 	struct stat st;
@@ -47,9 +61,8 @@ static int open_successor(struct emu_world *w, struct successor *next)
 	next->fd = process_fd(mkostemp(next->path, O_CLOEXEC));
 	if (next->fd < 0)
 		return errno;
-	if (fstat(w->trace_fd, &st) == 0 &&
-	    (fchown(next->fd, st.st_uid, st.st_gid) || fchmod(next->fd, st.st_mode & 0777)))
-		errno = 0; /* the trace matters more */
+	if (fstat(w->trace_fd, &st) == 0)
+		copy_owner(next->fd, &st);
 	return 0;
 }
 
@@ -81,20 +94,39 @@ static int fill_successor(struct emu_world *w, struct successor *next, const cha
 	return err;
 }
 
+/* No file is mapped any more: the trace ends, and what it left is in the file that has its name. */
+static void lose_file(struct emu_world *w)
+{
+	struct emu_fabric *fab = w->fab;
+
+	mmap(fab->trace, EMU_TRACE_BYTES, PROT_READ | PROT_WRITE,
+	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	close(w->trace_fd);
+	w->trace_fd = -1;
+	free(w->trace_file);
+	w->trace_file = NULL;
+	fab->trace_length = 0;
+	fab->trace_full = true;
+	fab->trace_on = false;
+}
+
 /*
  * From here on it is the trace: it is mapped in place of the old one, and then has the name. A
- * program that is killed in between leaves the old file, whole to there, and a new one beside it.
+ * program that is killed in between leaves the old file, complete up to that point, and the new one
+ * beside it.
  */
 static int install_successor(struct emu_world *w, struct successor *next)
 {
 	int err = emu_trace_map(w, next->fd);
+	bool mapped = err == 0;
 
 	if (!err && rename(next->path, w->trace_file))
 		err = errno;
 	if (err) {
-		/* Neither file can go on if the old one cannot be mapped again. */
-		if (emu_trace_map(w, w->trace_fd))
-			w->fab->trace_on = false;
+		/* If neither can be mapped, the old one may still be. */
+		if (emu_trace_map(w, w->trace_fd) &&
+		    (mapped || msync(w->fab->trace, EMU_PAGE, MS_ASYNC)))
+			lose_file(w);
 		return err;
 	}
 	close(w->trace_fd);
@@ -112,7 +144,7 @@ int emu_trace_renew(struct emu_world *w)
 	const char *kept = second_half(w);
 	size_t length = (size_t)(w->fab->trace + w->fab->trace_length - kept);
 	struct successor next = { .fd = -1 };
-	int cancel = process_cancel_hold();
+	int cancel = process_cancel_hold(), before = errno;
 	int err = open_successor(w, &next);
 
 	if (!err)
@@ -125,5 +157,6 @@ int emu_trace_renew(struct emu_world *w)
 	}
 	free(next.path);
 	process_cancel_release(cancel);
+	errno = before;
 	return err;
 }

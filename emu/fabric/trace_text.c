@@ -158,7 +158,7 @@ const char *emu_status_name(enum nic_wc_status status)
 
 /* ---- the text of one record: a few names and numbers, so EMU_TRACE_LINE bytes are enough ---- */
 
-/* Words are short: two calls of libc would take longer. */
+/* Words are short: two libc calls would take longer. */
 static char *put_word(char *to, const char *word)
 {
 	while (*word)
@@ -166,7 +166,7 @@ static char *put_word(char *to, const char *word)
 	return to;
 }
 
-/* How many digits a number that is not 0 has: the bits that it has, times log10(2), or one more. */
+/* The digits of a number other than 0: its bits times log10(2), rounded down, or one more. */
 static size_t digits_of(uint64_t number)
 {
 	static const uint64_t tens[] = {

@@ -244,12 +244,15 @@ START_TEST(a_passthrough_of_another_version_is_refused)
 	const struct nic_host hosts[] = {
 		{ .size = sizeof(struct nic_host) - 1,
 		  .ops_size = sizeof(struct nic_ops),
+		  .upcalls_size = sizeof(struct nic_upcalls),
 		  .say = hear },
 		{ .size = sizeof(struct nic_host),
 		  .ops_size = sizeof(struct nic_ops) + 1,
+		  .upcalls_size = sizeof(struct nic_upcalls),
 		  .say = hear },
 		{ .size = sizeof(struct nic_host),
 		  .ops_size = sizeof(struct nic_ops),
+		  .upcalls_size = sizeof(struct nic_upcalls),
 		  .quick_size = 1,
 		  .say = hear },
 	};

@@ -3,8 +3,10 @@
  * A trace that keeps its end (DATSIM_TRACE_LAST), in memory and in a file: what it keeps is the end
  * of the trace that the same program has without the limit.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,6 +22,26 @@
 
 static char folder[32];
 static char path[64];
+
+/* ---- mappings of a file in place of another one: some succeed, then some are refused ---- */
+
+static int good_mappings, refused_mappings;
+
+void *__real_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
+void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
+
+void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+	if (refused_mappings > 0 && (flags & MAP_FIXED) && (flags & MAP_SHARED) &&
+	    good_mappings-- <= 0) {
+		refused_mappings--;
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
+	return __real_mmap(at, bytes, protection, flags, fd, offset);
+}
+
+/* ---- the traces ---- */
 
 static void setup_folder(const char *in)
 {
@@ -279,6 +301,60 @@ START_TEST(a_name_that_is_taken_is_no_end_of_the_trace)
 }
 END_TEST
 
+/* The old file is still mapped then. */
+START_TEST(a_file_that_cannot_be_mapped_is_no_end_of_the_trace)
+{
+	char *whole, *text;
+	const char *said;
+
+	setup_folder("/tmp");
+	whole = file_of(NULL, path, MESSAGES, &said);
+	said_start();
+	begin(LAST, path);
+	messages(MESSAGES / 4);
+	good_mappings = 0;
+	refused_mappings = 2;
+	messages(3 * MESSAGES / 4);
+	ck_assert_int_eq(refused_mappings, 0);
+	end();
+	ck_assert_said(said_stop(), "/trace: Cannot allocate memory");
+	text = text_of_file(path);
+	*strstr(whole, "# end lines=") = *strstr(text, "# end lines=") = '\0';
+	expect_end_of(whole, text);
+	free(whole);
+	free(text);
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(rmdir(folder), 0);
+}
+END_TEST
+
+/* The new file was mapped, but cannot have the name, and the old one cannot be mapped again. */
+START_TEST(a_trace_without_a_file_ends)
+{
+	const char *text, *said;
+	size_t length;
+
+	setup_folder("/tmp");
+	said_start();
+	begin(LAST, path);
+	messages(MESSAGES / 4);
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(mkdir(path, 0700), 0);
+	good_mappings = refused_mappings = 1;
+	messages(MESSAGES / 4);
+	ck_assert_int_eq(refused_mappings, 0);
+	must(dat_sim_trace(w.sim, DAT_TRUE));
+	messages(10);
+	must(dat_sim_trace_read(w.sim, &text, &length));
+	ck_assert_ptr_null(strstr(text, "post_send"));
+	end();
+	said = said_stop();
+	ck_assert_said(said, "the trace ends, no file can be mapped for it: Is a directory");
+	ck_assert_int_eq(rmdir(path), 0);
+	ck_assert_int_eq(rmdir(folder), 0);
+}
+END_TEST
+
 /* A new file that cannot be written whole does not take the place of the old one. */
 START_TEST(a_file_whose_successor_is_too_large_is_kept)
 {
@@ -360,11 +436,11 @@ START_TEST(a_file_that_is_not_ours_to_replace_gets_the_end)
 
 	setup_folder("/tmp");
 	whole = file_of(NULL, path, MESSAGES, &said);
-	fd = open(path, O_RDWR);
+	fd = open(path, O_RDWR | O_TRUNC);
 	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, output, strlen(output)), (int)strlen(output));
 	snprintf(alias, sizeof(alias), "/proc/self/fd/%d", fd);
 	begin(LAST, alias);
-	ck_assert_int_eq(write(fd, output, strlen(output)), (int)strlen(output));
 	messages(MESSAGES);
 	end();
 	text = text_of_file(path);
@@ -416,6 +492,8 @@ static void fill(Suite *suite)
 	unit_add(suite, the_end_of_a_trace_in_a_file_is_that_of_the_whole_one, 2, NULL);
 	unit_add(suite, a_file_that_no_other_can_follow_keeps_more, 1, NULL);
 	unit_add(suite, a_name_that_is_taken_is_no_end_of_the_trace, 1, NULL);
+	unit_add(suite, a_file_that_cannot_be_mapped_is_no_end_of_the_trace, 1, NULL);
+	unit_add(suite, a_trace_without_a_file_ends, 1, NULL);
 	unit_add(suite, a_file_whose_successor_is_too_large_is_kept, 1, NULL);
 	unit_add(suite, files_that_were_replaced_keep_no_descriptor, 1, NULL);
 	unit_add(suite, a_file_that_may_not_grow_is_full, 1, NULL);

@@ -18,7 +18,7 @@ void knobs_add(struct text *text);
 bool is_knob(const char *name, size_t length);
 /* Reset all knobs to their defaults. */
 void knobs_unset(void);
-/* A command, or its option (NULL: the command), that cannot do with the end of a trace alone. */
+/* A command, or its option (NULL: the command), that needs more than the end of a trace. */
 void trace_last_leave_out(const char *command, const char *option);
 
 /* Insert the command after the first line of a trace. script: NULL if there is none. */

@@ -80,7 +80,7 @@ static void begin_anew(struct watch *watch, struct watched *one)
 	watch_list_clear(&one->received);
 }
 
-/* Has the trace all that happened to it? */
+/* Does the trace show everything that happened to it? */
 static bool is_known(struct watch *watch, struct span object)
 {
 	return !watch->late || watch_object(watch, object)->made;
