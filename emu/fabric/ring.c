@@ -60,8 +60,7 @@ static void enter_segment(struct emu_world *w, uint64_t next)
 {
 	struct emu_fabric *fab = w->fab;
 	uint64_t ring = w->config.trace_ring, end = emu_segment_end(w, next);
-	struct emu_record *last =
-		(struct emu_record *)(fab->trace + (fab->trace_length & emu_trace_mask(w)));
+	struct emu_record *last = (struct emu_record *)emu_trace_at(w, fab->trace_length);
 
 	if (end > ring && fab->trace_oldest < end - ring)
 		fab->trace_oldest = end - ring;

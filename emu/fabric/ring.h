@@ -47,6 +47,12 @@ static inline uint64_t emu_trace_mask(const struct emu_world *w)
 	return w->config.trace_ring - 1;
 }
 
+/* Where that position is in memory. */
+static inline char *emu_trace_at(const struct emu_world *w, uint64_t at)
+{
+	return w->fab->trace + (at & emu_trace_mask(w));
+}
+
 /* Where the segment of that position ends; of a trace that keeps its beginning, nowhere. */
 static inline uint64_t emu_segment_end(const struct emu_world *w, uint64_t at)
 {

@@ -28,7 +28,7 @@ static uint64_t limit_of(uint64_t room)
 
 static struct emu_record *next_record(struct emu_world *w)
 {
-	return (struct emu_record *)(w->fab->trace + (w->fab->trace_length & w->trace_mask));
+	return (struct emu_record *)emu_trace_at(w, w->fab->trace_length);
 }
 
 /* A line was written where next_record points to. */
@@ -66,7 +66,7 @@ static void make_long(struct emu_world *w)
 		emu_want_large_pages(w->fab->trace + LONG_TRACE, most - LONG_TRACE);
 }
 
-/* The same of a trace that keeps its beginning as emu_ring_make_room. */
+/* As emu_ring_make_room, for a trace that keeps its beginning. */
 static bool make_more_room(struct emu_world *w, size_t bytes)
 {
 	struct emu_fabric *fab = w->fab;
@@ -161,7 +161,7 @@ void emu_trace_take_back(struct emu_world *w, uint64_t length)
 	if (w->fab->trace_full || length >= w->fab->trace_length)
 		return;
 	w->fab->trace_length = length;
-	w->trace_limit = 0; /* perhaps that of a segment which they entered */
+	w->trace_limit = 0; /* it may be that of a segment which those lines entered */
 }
 
 void emu_trace_adapter(struct emu_world *w, uint16_t adapter)

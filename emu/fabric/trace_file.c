@@ -155,7 +155,7 @@ int emu_trace_open(struct emu_world *w, const char *path)
 	w->fab->trace_room = w->config.trace_bytes;
 	if (!path)
 		return 0;
-	/* What a file that is not ours to replace has already stays there. */
+	/* Not truncated yet: a file that is not ours to replace keeps its content. */
 	fd = process_open(path, O_RDWR | O_CREAT | O_NONBLOCK | O_NOCTTY, 0666);
 	if (fd < 0)
 		return report_error(path, errno);

@@ -72,11 +72,6 @@ static bool reader_bounds(const struct emu_world *w, uint64_t *oldest, uint64_t 
 	return true;
 }
 
-static const char *record_at(const struct emu_world *w, uint64_t at)
-{
-	return w->fab->trace + (at & emu_trace_mask(w));
-}
-
 /* A copy of the record at that position. False: there is none that makes sense. */
 static bool reader_load(const struct emu_world *w, uint64_t at, uint64_t end, struct emu_record *r)
 {
@@ -87,7 +82,7 @@ static bool reader_load(const struct emu_world *w, uint64_t at, uint64_t end, st
 		end = segment_end;
 	if (end - at < EMU_RECORD_HEAD)
 		return false;
-	memcpy(r, record_at(w, at), EMU_RECORD_HEAD);
+	memcpy(r, emu_trace_at(w, at), EMU_RECORD_HEAD);
 	if (r->head.kind == EMU_RECORD_END)
 		return w->config.trace_ring != 0;
 	bytes = r->head.words * (size_t)EMU_WORD;
@@ -98,7 +93,7 @@ static bool reader_load(const struct emu_world *w, uint64_t at, uint64_t end, st
 	if (!emu_record_least(r->head.kind) || bytes > sizeof(*r) ||
 	    r->head.words < emu_record_least(r->head.kind))
 		return false;
-	memcpy(r->value, record_at(w, at) + EMU_RECORD_HEAD, bytes - EMU_RECORD_HEAD);
+	memcpy(r->value, emu_trace_at(w, at) + EMU_RECORD_HEAD, bytes - EMU_RECORD_HEAD);
 	return true;
 }
 
@@ -181,7 +176,8 @@ static size_t reader_text(struct emu_world *w, struct emu_trace_reader *reader,
 		take_name(reader, r);
 		return 0;
 	case EMU_RECORD_TEXT:
-		return reader_line(reader, r->head.now, record_at(w, reader->at) + EMU_RECORD_HEAD,
+		return reader_line(reader, r->head.now,
+				   emu_trace_at(w, reader->at) + EMU_RECORD_HEAD,
 				   r->head.words * (size_t)EMU_WORD - EMU_RECORD_HEAD, out);
 	default:
 		return emu_record_text(w, reader, r, out);

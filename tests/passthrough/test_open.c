@@ -252,6 +252,10 @@ START_TEST(a_passthrough_of_another_version_is_refused)
 		  .say = hear },
 		{ .size = sizeof(struct nic_host),
 		  .ops_size = sizeof(struct nic_ops),
+		  .upcalls_size = sizeof(struct nic_upcalls) - sizeof(void *),
+		  .say = hear },
+		{ .size = sizeof(struct nic_host),
+		  .ops_size = sizeof(struct nic_ops),
 		  .upcalls_size = sizeof(struct nic_upcalls),
 		  .quick_size = 1,
 		  .say = hear },
@@ -293,7 +297,7 @@ static void fill(Suite *suite)
 	unit_test_bare(suite, a_number_of_retries_that_no_device_has_is_said);
 	unit_test_bare(suite, no_connection_manager_is_said);
 	unit_add(suite, a_device_without_an_address_is_said, COUNT(addressless), setup_fabric);
-	unit_add(suite, a_passthrough_of_another_version_is_refused, 3, setup_fabric);
+	unit_add(suite, a_passthrough_of_another_version_is_refused, 4, setup_fabric);
 }
 
 int main(void)

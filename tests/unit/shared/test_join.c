@@ -86,6 +86,11 @@ static void ask_lockstep(struct nic_config *asked)
 	asked->lockstep = true;
 }
 
+static void ask_trace_last(struct nic_config *asked)
+{
+	asked->trace_last = 65536;
+}
+
 static void ask_trace(struct nic_config *asked)
 {
 	asked->trace_file = "/nowhere/trace";
@@ -239,6 +244,7 @@ START_TEST(settings_without_effect_are_said)
 	} rows[] = {
 		{ "DATSIM_SEED=9 ", ask_seed },
 		{ "DATSIM_MTU=512 ", ask_mtu },
+		{ "DATSIM_TRACE_LAST=65536 ", ask_trace_last },
 		{ "DATSIM_LATENCY_NS=77 ", ask_latency },
 		{ "DATSIM_PROFILE=iwarp has no effect: it was made with ib", ask_profile },
 		{ "DATSIM_LOCKSTEP has no effect", ask_lockstep },
@@ -312,7 +318,7 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, parameters_that_change_later_are_not_read_again);
 	tcase_add_test(tcase, a_dead_process_is_gone_though_its_memory_is_still_used);
 	tcase_add_test(tcase, the_dead_are_cleaned_up_in_one_order_whoever_had_the_lock);
-	tcase_add_loop_test(tcase, settings_without_effect_are_said, 0, 7);
+	tcase_add_loop_test(tcase, settings_without_effect_are_said, 0, 8);
 	tcase_add_test(tcase, a_process_that_leaves_gives_back_what_it_was_to_do);
 	tcase_add_test(tcase, a_fabric_that_is_made_and_not_joined_leaves_no_mapping);
 	suite_add_tcase(suite, tcase);

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/support/model.h"
 #include "tests/support/conf.h"
 #include "tests/support/support.h"
 
@@ -238,30 +239,29 @@ static char *file_of(const char *last, const char *file, int n, const char **sai
 	return text_of_file(path);
 }
 
-/* While no other can take its place it grows, and says so once; then it keeps its end again. */
-START_TEST(a_file_that_no_other_can_follow_keeps_more)
+/* A trace to the file, beside the text of the whole one, which is returned. */
+static char *begin_beside_whole(void)
 {
-	char *whole, *text, away[64];
 	const char *said;
+	char *whole;
 
 	setup_folder("/tmp");
 	whole = file_of(NULL, path, MESSAGES, &said);
 	ck_assert_str_eq(said, "");
-	snprintf(away, sizeof(away), "%s.away", folder);
 	said_start();
 	begin(LAST, path);
-	ck_assert_int_eq(rename(folder, away), 0);
-	messages(MESSAGES / 2);
-	ck_assert_int_eq(rename(away, folder), 0);
-	text = text_of_file(path);
-	ck_assert_ptr_null(strstr(text, DROPPED));
-	ck_assert_uint_gt(strlen(text), 512ul << 10);
-	free(text);
-	messages(MESSAGES / 2);
+	return whole;
+}
+
+/* Its file has the end of the whole one. Returns what was said, which has to have `told`. */
+static const char *end_beside_whole(char *whole, const char *told)
+{
+	const char *said;
+	char *text;
+
 	end();
 	said = said_stop();
-	ck_assert_said(said, "the trace keeps more than its end, no file can take the place of ");
-	ck_assert_ptr_null(strstr(strstr(said, "keeps more") + 1, "keeps more"));
+	ck_assert_said(said, told);
 	text = text_of_file(path);
 	*strstr(whole, "# end lines=") = *strstr(text, "# end lines=") = '\0';
 	expect_end_of(whole, text);
@@ -270,59 +270,95 @@ START_TEST(a_file_that_no_other_can_follow_keeps_more)
 	free(text);
 	ck_assert_int_eq(unlink(path), 0);
 	ck_assert_int_eq(rmdir(folder), 0);
+	return said;
+}
+
+/* While no other can take its place it grows, and says so once; then it keeps its end again. */
+START_TEST(a_file_that_no_other_can_follow_keeps_more)
+{
+	char *whole = begin_beside_whole(), *text, away[64];
+	const char *said;
+
+	snprintf(away, sizeof(away), "%s.away", folder);
+	ck_assert_int_eq(rename(folder, away), 0);
+	messages(MESSAGES / 2);
+	ck_assert_int_eq(rename(away, folder), 0);
+	text = text_of_file(path);
+	ck_assert_ptr_null(strstr(text, DROPPED));
+	ck_assert_uint_gt(strlen(text), 512ul << 10);
+	free(text);
+	messages(MESSAGES / 2);
+	said = end_beside_whole(whole, "more than its end, no file can take the place of ");
+	ck_assert_ptr_null(strstr(strstr(said, "more than") + 1, "more than"));
+}
+END_TEST
+
+/* It cannot grow any more, but can be replaced at last. */
+START_TEST(a_file_at_its_greatest_length_is_replaced)
+{
+	char *whole = begin_beside_whole(), away[64];
+
+	model_world()->config.trace_bytes = 1ul << 20;
+	snprintf(away, sizeof(away), "%s.away", folder);
+	ck_assert_int_eq(rename(folder, away), 0);
+	while (model_world()->fab->trace_room < 1ul << 20)
+		messages(1);
+	ck_assert_int_eq(rename(away, folder), 0);
+	/* As many as in the whole trace: a message takes one number of the pair. */
+	messages((int)(MESSAGES - qp_entry_of(w.a.ep)->sq.put));
+	end_beside_whole(whole, "no file can take the place of ");
 }
 END_TEST
 
 /* A folder has taken its name: the file goes on without one, until it can be replaced again. */
 START_TEST(a_name_that_is_taken_is_no_end_of_the_trace)
 {
-	char *whole, *text;
-	const char *said;
+	char *whole = begin_beside_whole();
 
-	setup_folder("/tmp");
-	whole = file_of(NULL, path, MESSAGES, &said);
-	said_start();
-	begin(LAST, path);
 	messages(MESSAGES / 4);
 	ck_assert_int_eq(unlink(path), 0);
 	ck_assert_int_eq(mkdir(path, 0700), 0);
 	messages(MESSAGES / 4);
 	ck_assert_int_eq(rmdir(path), 0);
 	messages(MESSAGES / 2);
-	end();
-	ck_assert_said(said_stop(), "/trace: Is a directory");
-	text = text_of_file(path);
-	*strstr(whole, "# end lines=") = *strstr(text, "# end lines=") = '\0';
-	expect_end_of(whole, text);
-	free(whole);
-	free(text);
-	ck_assert_int_eq(unlink(path), 0);
-	ck_assert_int_eq(rmdir(folder), 0);
+	end_beside_whole(whole, "/trace: Is a directory");
 }
 END_TEST
 
 /* The old file is still mapped then. */
 START_TEST(a_file_that_cannot_be_mapped_is_no_end_of_the_trace)
 {
-	char *whole, *text;
-	const char *said;
+	char *whole = begin_beside_whole();
 
-	setup_folder("/tmp");
-	whole = file_of(NULL, path, MESSAGES, &said);
-	said_start();
-	begin(LAST, path);
 	messages(MESSAGES / 4);
 	good_mappings = 0;
 	refused_mappings = 2;
 	messages(3 * MESSAGES / 4);
 	ck_assert_int_eq(refused_mappings, 0);
+	end_beside_whole(whole, "/trace: Cannot allocate memory");
+}
+END_TEST
+
+/* A standard stream of the program leads to it, under whatever name: it stays that file. */
+START_TEST(the_output_of_the_program_is_not_replaced)
+{
+	struct stat before, after;
+	int fd, kept = dup(_i);
+
+	setup_folder("/tmp");
+	fd = open(path, O_RDWR | O_CREAT, 0600);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(fstat(fd, &before), 0);
+	ck_assert_int_eq(dup2(fd, _i), _i);
+	close(fd);
+	begin(LAST, path);
+	messages(MESSAGES);
 	end();
-	ck_assert_said(said_stop(), "/trace: Cannot allocate memory");
-	text = text_of_file(path);
-	*strstr(whole, "# end lines=") = *strstr(text, "# end lines=") = '\0';
-	expect_end_of(whole, text);
-	free(whole);
-	free(text);
+	ck_assert_int_eq(dup2(kept, _i), _i);
+	close(kept);
+	ck_assert_int_eq(stat(path, &after), 0);
+	ck_assert_uint_eq(after.st_ino, before.st_ino);
+	ck_assert_int_gt(after.st_size, 0);
 	ck_assert_int_eq(unlink(path), 0);
 	ck_assert_int_eq(rmdir(folder), 0);
 }
@@ -491,6 +527,8 @@ static void fill(Suite *suite)
 	unit_add(suite, a_trace_is_read_while_it_grows, 1, NULL);
 	unit_add(suite, the_end_of_a_trace_in_a_file_is_that_of_the_whole_one, 2, NULL);
 	unit_add(suite, a_file_that_no_other_can_follow_keeps_more, 1, NULL);
+	unit_add(suite, a_file_at_its_greatest_length_is_replaced, 1, NULL);
+	unit_add(suite, the_output_of_the_program_is_not_replaced, 3, NULL);
 	unit_add(suite, a_name_that_is_taken_is_no_end_of_the_trace, 1, NULL);
 	unit_add(suite, a_file_that_cannot_be_mapped_is_no_end_of_the_trace, 1, NULL);
 	unit_add(suite, a_trace_without_a_file_ends, 1, NULL);
