@@ -289,6 +289,50 @@ START_TEST(a_fabric_that_begins_traced_has_a_line_for_each_post_and_each_complet
 }
 END_TEST
 
+static void expect_message(int n)
+{
+	static const char *const lines[] = {
+		" emu0.ep1 post_send bytes=8 segments=1 message=%d\n",
+		" emu0.ep1 packet to=emu1.ep1 op=SEND_ONLY message=%d packet=0 bytes=8 psn=",
+		" emu1.ep1 take from=rq message=%d available=0 taken=1\n",
+		" emu1.ep1 complete op=RECV status=SUCCESS bytes=8 message=%d\n",
+		" emu1.ep1 packet to=emu0.ep1 op=ACK message=%d psn=",
+		" emu0.ep1 complete op=SEND status=SUCCESS bytes=8 message=%d\n",
+	};
+	char line[128];
+
+	for (size_t i = 0; i < COUNT(lines); i++) {
+		snprintf(line, sizeof(line), lines[i], n);
+		ck_assert_int_eq(lines_with(line), 1);
+	}
+}
+
+/* By a run of the fabric, and by polls, which run the events of a message themselves. */
+START_TEST(an_ordinary_message_has_its_number_in_each_line)
+{
+	DAT_SIM_CONFIG config = fabric_config(DAT_SIM_PROFILE_IB);
+	DAT_EVENT event;
+
+	config.poll_quantum_ns = 100;
+	fabric_create(&config);
+	side_open(&w.a, "emu0");
+	side_open(&w.b, "emu1");
+	plain_pair();
+	traced();
+	for (int n = 1; n <= 4; n++) {
+		post_recv(&w.b, w.b.ep, n);
+		post_send(&w.a, w.a.ep, n, 8);
+		if (n % 2)
+			run_quiet();
+		while (dat_evd_dequeue(w.b.recv, &event) != DAT_SUCCESS)
+			;
+		while (dat_evd_dequeue(w.a.request, &event) != DAT_SUCCESS)
+			;
+		expect_message(n);
+	}
+}
+END_TEST
+
 static void expect_decimal(uint64_t number)
 {
 	char text[32], expected[32];
@@ -529,6 +573,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_trace_begins_with_the_settings_of_its_fabric, (int)COUNT(settings), NULL);
 	unit_add(suite, a_trace_that_has_ended_keeps_no_descriptor, 1, NULL);
 	unit_test(suite, an_event_that_is_dequeued_names_its_object);
+	unit_add(suite, an_ordinary_message_has_its_number_in_each_line, 1, NULL);
 	unit_add(suite, numbers_are_decimal, 1, NULL);
 	unit_test(suite, each_post_has_its_line_whatever_region_it_is_of);
 	unit_test(suite, a_call_that_is_refused_has_its_type_and_subtype);
