@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "emu/payload/stage.h"
 #include "host/nic.h"
 #include "limits.h"
 
@@ -72,6 +73,7 @@ struct emu_lockstep {
 	uint32_t outside[EMU_PROCESSES + 1]; /* per process: threads that take no turns */
 	struct emu_thread thread[EMU_THREADS + 1];
 	struct nic_book book;
+	struct emu_handed handed;
 };
 
 #endif /* EMU_FABRIC_TURN_H */

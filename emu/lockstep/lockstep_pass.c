@@ -7,6 +7,7 @@
 #include "emu/fabric/sharing.h"
 #include "host/random.h"
 #include "lockstep.h"
+#include "emu/payload/handed.h"
 #include "emu/shared/shared.h"
 #include "emu/fabric/trace.h"
 
@@ -98,6 +99,7 @@ static void give_turn(struct emu_world *w, uint32_t i)
 {
 	struct emu_lockstep *ls = lockstep_of(w);
 
+	emu_handed_follow(w, ls->thread[i].process);
 	ls->turn = i;
 	ls->calls = 0;
 	ls->last = thread_rank(&ls->thread[i]);

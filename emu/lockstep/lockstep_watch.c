@@ -14,6 +14,7 @@
 
 #include "lockstep.h"
 #include "emu/fabric/clock.h"
+#include "emu/payload/handed.h"
 #include "emu/shared/shared.h"
 #include "emu/fabric/trace.h"
 #include "host/nic_process.h"
@@ -165,6 +166,7 @@ static void drop_threads(struct emu_lockstep *ls, uint16_t process)
 
 void emu_lockstep_drop_process(struct emu_world *w, uint16_t process)
 {
+	emu_handed_drop(w, process);
 	drop_threads(&w->fab->shared.lockstep, process);
 	emu_lockstep_kick(w);
 }

@@ -8,6 +8,7 @@
 #include "emu/shared/inbox.h"
 #include "emu/hostile/posted.h"
 #include "emu/mem.h"
+#include "handed.h"
 #include "emu/pages.h"
 #include "peer.h"
 #include "emu/shared/shared.h"
@@ -39,6 +40,8 @@ static enum emu_copy copy_to_process(struct emu_world *w, const struct emu_place
 {
 	if (!emu_peer_reach(w, to->process))
 		return emu_inbox_copy(w, to, from->addr, length);
+	if (emu_handed_put(w, to, from->addr, length))
+		return EMU_COPY_OK;
 	if (emu_peer_write(w, to->process, to->addr, emu_memory(from->addr), length))
 		return EMU_COPY_OK;
 	return emu_pages_allow(from->addr, length, false) ? EMU_COPY_BAD_TARGET
@@ -51,6 +54,7 @@ enum emu_copy emu_reach_copy(struct emu_world *w, const struct emu_place *to,
 	bool to_here = to->process == w->process, from_here = from->process == w->process;
 	const void *kept;
 
+	emu_handed_settle(w);
 	if (!to->process || !from->process || to->process > EMU_PROCESSES)
 		return EMU_COPY_BAD_TARGET; /* the process is gone; or another one wrote garbage */
 	/* Addresses in this process are checked against its own list of regions. */
@@ -81,6 +85,7 @@ bool emu_reach_has(struct emu_world *w, uint16_t process)
 
 bool emu_reach_load(struct emu_world *w, void *to, const struct emu_place *from, uint64_t length)
 {
+	emu_handed_settle(w);
 	if (from->process != w->process)
 		return emu_reach_has(w, from->process) &&
 		       emu_peer_read(w, from->process, from->addr, to, length);
@@ -91,6 +96,7 @@ bool emu_reach_load(struct emu_world *w, void *to, const struct emu_place *from,
 bool emu_reach_store(struct emu_world *w, const struct emu_place *to, const void *from,
 		     uint64_t length)
 {
+	emu_handed_settle(w);
 	if (!to->process || to->process > EMU_PROCESSES)
 		return false;
 	if (to->process == w->process)

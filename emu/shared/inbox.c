@@ -14,6 +14,7 @@
 #include "emu/fabric/trace.h"
 #include "emu/partial.h"
 #include "emu/qp.h"
+#include "emu/payload/handed.h"
 #include "emu/payload/reach.h"
 #include "runner.h"
 #include "shared.h"
@@ -97,11 +98,7 @@ void emu_inbox_tell(struct emu_world *w, uint16_t process, const struct emu_upca
 		emu_process(w, process)->overrun = true;
 }
 
-/*
- * The completion of the message whose packet the running event copies, if this is its last packet.
- * A Write has none.
- */
-static struct emu_lost payload_completion(struct emu_world *w)
+struct emu_lost emu_inbox_completion(struct emu_world *w)
 {
 	const struct emu_event *e = &w->fab->shared.section.event;
 	struct emu_lost lost = { .opcode = NIC_OP_READ };
@@ -120,14 +117,13 @@ static struct emu_lost payload_completion(struct emu_world *w)
 	return lost;
 }
 
-enum emu_copy emu_inbox_copy(struct emu_world *w, const struct emu_place *to, uint64_t from,
-			     uint64_t length)
+enum emu_copy emu_inbox_copy_of(struct emu_world *w, const struct emu_place *to, uint64_t from,
+				uint64_t length, const struct emu_lost *lost)
 {
-	struct emu_message message = { .kind = EMU_MESSAGE_COPY,
-				       .copy = { .addr = to->addr,
-						 .length = length,
-						 .posted = to->posted,
-						 .lost = payload_completion(w) } };
+	struct emu_message message = {
+		.kind = EMU_MESSAGE_COPY,
+		.copy = { .addr = to->addr, .length = length, .posted = to->posted, .lost = *lost }
+	};
 	enum emu_copy copied = EMU_COPY_OK;
 
 	message.copy.data = emu_pool_alloc(w, length);
@@ -140,6 +136,14 @@ enum emu_copy emu_inbox_copy(struct emu_world *w, const struct emu_place *to, ui
 	if (copied != EMU_COPY_OK)
 		emu_pool_free(w->fab, message.copy.data, length);
 	return copied;
+}
+
+enum emu_copy emu_inbox_copy(struct emu_world *w, const struct emu_place *to, uint64_t from,
+			     uint64_t length)
+{
+	struct emu_lost lost = emu_inbox_completion(w);
+
+	return emu_inbox_copy_of(w, to, from, length, &lost);
 }
 
 static bool take_message(struct emu_world *w, uint16_t process, struct emu_message *message)
@@ -160,10 +164,7 @@ static bool take_message(struct emu_world *w, uint16_t process, struct emu_messa
 	return true;
 }
 
-/*
- * A payload could not be placed: its completion, if it has one, says so, and the connection ends.
- */
-static void lose_payload(struct emu_world *w, const struct emu_lost *lost)
+void emu_inbox_lose(struct emu_world *w, const struct emu_lost *lost)
 {
 	bool read = lost->opcode == NIC_OP_READ;
 	struct emu_qp *qp = emu_qp_at(w, lost->qp <= EMU_QPS ? lost->qp : 0);
@@ -191,7 +192,7 @@ static void place_payload(struct emu_world *w, const struct emu_message *message
 	if (emu_mr_is_here(w, addr, length)) {
 		emu_posted_look(w, message->copy.posted, addr, length);
 		if (!emu_reach_place_from_arena(addr, emu_at(w, message->copy.data), length))
-			lose_payload(w, &message->copy.lost);
+			emu_inbox_lose(w, &message->copy.lost);
 		emu_posted_wrote(w, addr, length);
 	}
 	emu_pool_free(w->fab, message->copy.data, message->copy.length);
@@ -241,6 +242,8 @@ void emu_inbox_empty(struct emu_world *w)
 {
 	struct emu_message message;
 
+	if (emu_handed_waits(w))
+		emu_handed_take(w);
 	for (uint32_t i = 0; i < MESSAGES_MOST && take_message(w, w->process, &message); i++)
 		run_message(w, &message);
 	if (emu_process(w, w->process)->overrun)

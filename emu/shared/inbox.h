@@ -25,13 +25,6 @@ enum emu_message_kind {
 	EMU_MESSAGE_UPCALL,
 };
 
-/* The completion that is about to say that a payload arrived, which may turn out to be wrong. */
-struct emu_lost {
-	uint32_t qp;     /* 0: of no QP */
-	uint32_t number; /* as the `put` of its CQ counts */
-	uint8_t opcode;
-};
-
 /* A block of the pool. */
 struct emu_message {
 	emu_ref next;
@@ -67,9 +60,20 @@ static inline struct emu_message *emu_inbox_at(struct emu_world *w, emu_ref ref)
  */
 bool emu_inbox_run(struct emu_world *w, uint16_t process, const struct emu_event *event);
 void emu_inbox_tell(struct emu_world *w, uint16_t process, const struct emu_upcall *up);
-/* EMU_COPY_BAD_TARGET: no room for the data. */
+/* EMU_COPY_BAD_TARGET: no room for the data. lost: the completion of the payload. */
 enum emu_copy emu_inbox_copy(struct emu_world *w, const struct emu_place *to, uint64_t from,
 			     uint64_t length);
+enum emu_copy emu_inbox_copy_of(struct emu_world *w, const struct emu_place *to, uint64_t from,
+				uint64_t length, const struct emu_lost *lost);
+/*
+ * The completion of the message whose packet the running event copies, if this is its last packet.
+ * A Write has none.
+ */
+struct emu_lost emu_inbox_completion(struct emu_world *w);
+/*
+ * A payload could not be placed: its completion, if it has one, says so, and the connection ends.
+ */
+void emu_inbox_lose(struct emu_world *w, const struct emu_lost *lost);
 
 /* Take and run all messages of this process. */
 void emu_inbox_empty(struct emu_world *w);
