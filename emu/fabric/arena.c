@@ -179,6 +179,7 @@ uint32_t emu_entry_take(struct emu_world *w, struct emu_table *table, void *entr
 			return 0;
 		/* Store before `live` is loaded: a new page that is read first faults twice. */
 		head->next_free = 0;
+		__asm__ volatile("" ::: "memory");
 		table->high = index;
 	} else {
 		return 0;
