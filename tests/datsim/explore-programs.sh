@@ -63,7 +63,7 @@ beside() {
 # The parts of a report, from its title to an empty line
 section() { sed -n "/^$1:\$/,/^\$/p" out; }
 
-echo 1..115
+echo 1..119
 finds credit 1 'exits with 1'
 finds rearm 1 'exits with 1'
 finds reset 4 'is stuck'
@@ -248,7 +248,8 @@ holds "children of a run do not outlive it" none_left
 cat > renames.sh << END
 #!/bin/sh
 "$behaves" well
-sed -i 's/emu0\\./emu-0./g' "\$DATSIM_TRACE"
+sed 's/emu0\\./emu-0./g' "\$DATSIM_TRACE" > renamed
+cat renamed > "\$DATSIM_TRACE"
 END
 expect 2 "schedule [0-9]+ of seed 1 cannot be run: schedule:[0-9]+:[0-9]+: " explore --runs 50 \
 	--faults loss -- sh renames.sh
@@ -284,10 +285,43 @@ holds "it goes on while a failure is shortened" grep -qE \
 holds "one run and one line are not told as several" eval \
 	'! grep -E "(^|[^0-9])1 (runs|lines|schedules)" seen'
 
-# What asks explore to end ends the run, too, and leaves no folder.
+# The trace of a run is in memory, and in a folder that TMPDIR names.
 mkdir tmp
+cat > where.sh << 'END'
+#!/bin/sh
+echo "$DATSIM_TRACE" >> where
+exec "$behaves" well
+END
+chmod +x where.sh
+# kept WHERE COMMAND...: a schedule of where.sh has its trace where the expression says.
+kept() {
+	rm -f where
+	where=$1
+	shift
+	"$@" "$datsim" explore --runs 3 -- ./where.sh > out 2>&1 || return 1
+	cat where
+	[ "$(grep -cE "$where" where)" = "$(grep -c . where)" ] && [ -s where ]
+}
+holds "traces of schedules are in memory" kept '^/proc/[0-9]+/fd/[0-9]+$' env -u TMPDIR
+holds "traces are in TMPDIR if it is set" kept "^$scratch/tmp/datsim-[^/]*/trace[0-9]+$" \
+	env TMPDIR="$scratch/tmp"
+
+# A run that opens no adapter has no trace, in memory or in a file.
+cat > late.sh << 'END'
+#!/bin/sh
+[ "${DATSIM_SEED:-0}" -lt 20000 ] || exit 3
+"$behaves" well &
+wait $!
+END
+chmod +x late.sh
+untraced='script:   late.sh.shrunk.dsim \(the run opened no adapter: it has no trace\)'
+unset TMPDIR
+expect 3 "$untraced" explore --runs 60 -- ./late.sh
 TMPDIR=$scratch/tmp
 export TMPDIR
+expect 3 "$untraced" explore --runs 60 -- ./late.sh
+
+# What asks explore to end ends the run, too, and leaves no folder.
 gone() { ! kill -0 "$(cat pid)"; }
 cat > ends.sh << 'END'
 #!/bin/sh

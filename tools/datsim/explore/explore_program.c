@@ -307,15 +307,9 @@ static bool traces_begin(struct hunt *hunt, struct text *folder)
 	return good;
 }
 
-static void traces_end(const struct hunt *hunt)
+static void traces_end(struct hunt *hunt)
 {
-	for (int i = 0; i < RUNNERS_MAX; i++) {
-		struct text path = { 0 };
-
-		runner_trace(&hunt->runners, i, &path);
-		unlink(text_of(&path));
-		text_free(&path);
-	}
+	runners_drop_traces(&hunt->runners);
 	rmdir(hunt->runners.traces);
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "hunt.h"
@@ -197,6 +198,8 @@ static bool hunt_confirm(struct hunt *hunt, const struct lines *lines, struct te
 			memcpy(hunt->failure.what, outcome.what, sizeof(outcome.what));
 	}
 	runners_end(&alone);
+	/* The last of these runs is the one whose story is told. */
+	memcpy(hunt->runners.trace, alone.trace, sizeof(alone.trace));
 	if (errors) {
 		read_errors(fileno(errors), said);
 		fclose(errors);
@@ -288,11 +291,15 @@ static void tell_story(const struct hunt *hunt, const char *script, const struct
 	struct text from = { 0 }, trace = { 0 }, command = { 0 }, text = { 0 }, error = { 0 };
 	struct story story = { .trace = &trace, .said = text_of(said), .several = hunt->several };
 	struct round round;
+	struct stat st;
 
 	runner_trace(&hunt->runners, 0, &from);
 	story.name = script;
 	add_run(hunt, script, &command);
-	if (read_whole(text_of(&from), TRACE_BYTES_MAX, &trace, &error)) {
+	if (stat(text_of(&from), &st) || st.st_size == 0) {
+		text_add(&text, "\nscript:   %s (the run opened no adapter: it has no trace)\n",
+			 script);
+	} else if (read_whole(text_of(&from), TRACE_BYTES_MAX, &trace, &error)) {
 		if (hunt->failure.how == ENDED_HUNG &&
 		    round_read(&round, text_of(&trace), trace.length))
 			round_cut(&round, &trace);
