@@ -199,7 +199,7 @@ static bool place_payload(struct emu_world *w, struct delivery *d)
 /* The record from which emu_direct_undo rolls back. */
 static void record_delivery(struct emu_world *w, const struct delivery *d)
 {
-	struct emu_delivery *kept = &emu_process(w, w->process)->delivery;
+	struct emu_delivery *kept = &w->own->delivery;
 
 	kept->qp = d->from->peer;
 	kept->get = d->wq->get;
@@ -247,7 +247,24 @@ static void publish_completion(struct emu_world *w, const struct delivery *d)
 	if (!d->cqe)
 		__atomic_store_n(&cq->ring_end, put + 1, __ATOMIC_RELAXED);
 	__asm__ volatile("" ::: "memory");
-	emu_process(w, w->process)->delivery.running = false;
+	w->own->delivery.running = false;
+}
+
+/* In its own CQ, which has room and is not armed. */
+static void push_own_completion(struct emu_world *w, const struct delivery *d)
+{
+	struct emu_cq *cq = d->send_cq;
+	uint32_t put = cq->put;
+
+	((struct emu_cqe *)emu_at(w, cq->ring))[put & cq->mask] =
+		(struct emu_cqe){ .wr_id = d->wr->wr_id,
+				  .qp = d->index,
+				  .length = d->wr->length,
+				  .opcode = NIC_OP_SEND,
+				  .status = NIC_WC_SUCCESS,
+				  .flags = d->wr->flags & NIC_WR_QUIET };
+	__atomic_store_n(&cq->ring_end, put + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&cq->put, put + 1, __ATOMIC_RELEASE);
 }
 
 /*
@@ -270,8 +287,7 @@ static void complete_send(struct emu_world *w, const struct delivery *d)
 	if (from->rnr_tries) /* on a line that the peer reads */
 		from->rnr_tries = 0;
 	if (!(d->wr->flags & NIC_WR_SUPPRESS))
-		emu_cq_push(w, from->send_cq, d->index, d->wr->wr_id, d->wr->length, NIC_OP_SEND,
-			    NIC_WC_SUCCESS, d->wr->flags & NIC_WR_QUIET);
+		push_own_completion(w, d);
 }
 
 /*

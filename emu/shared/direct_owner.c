@@ -117,18 +117,23 @@ static bool is_in_ring(struct emu_world *w, const struct emu_cq *cq, uint32_t nu
 	return (uint32_t)look != number && (is_general(w) || is_whole(w, look));
 }
 
-static bool dequeue_one(struct emu_world *w, struct emu_cq *cq, struct nic_wc *wc)
+static EMU_COLD bool help_with_split(struct emu_world *w)
+{
+	if (!is_general(w))
+		emu_split_help(w);
+	return false;
+}
+
+/* look: the number of the inline CQE was this, or there may be a completion in the ring. */
+static __attribute__((noinline)) bool take_one(struct emu_world *w, struct emu_cq *cq,
+					       struct nic_wc *wc, struct emu_inline_cqe *cqe,
+					       uint32_t look)
 {
 	uint32_t number = cq->get;
-	struct emu_inline_cqe *cqe = emu_inline_at(w, cq, number);
-	uint32_t look = emu_inline_look(cqe);
 	bool is_inline = look == number, good, lost;
 
-	if (!is_inline && !is_in_ring(w, cq, number)) {
-		if (__builtin_expect(look == emu_split_mark(number), 0) && !is_general(w))
-			emu_split_help(w);
+	if (!is_inline && !is_in_ring(w, cq, number))
 		return false;
-	}
 	/* It may have come between the two looks, and a later one be in the ring. */
 	if (is_inline || emu_inline_is_for(cqe, number)) {
 		if (__builtin_expect(has_payload_waiting(w), 0) && !is_general(w))
@@ -148,6 +153,20 @@ static bool dequeue_one(struct emu_world *w, struct emu_cq *cq, struct nic_wc *w
 	return good;
 }
 
+/* A poll that finds nothing calls no function, so it has no register to save. */
+static inline bool dequeue_one(struct emu_world *w, struct emu_cq *cq, struct nic_wc *wc)
+{
+	uint32_t number = cq->get;
+	struct emu_inline_cqe *cqe = emu_inline_at(w, cq, number);
+	uint32_t look = emu_inline_look(cqe);
+
+	if (look == number || is_near_ring(cq, number))
+		return take_one(w, cq, wc, cqe, look);
+	if (__builtin_expect(look == emu_split_mark(number), 0))
+		return help_with_split(w);
+	return false;
+}
+
 int emu_direct_poll(struct nic_cq *base, struct nic_wc *wc, int n)
 {
 	int got = 0;
@@ -158,18 +177,25 @@ int emu_direct_poll(struct nic_cq *base, struct nic_wc *wc, int n)
 	return got;
 }
 
+/* In lockstep, or with the fabric's lock. */
+static __attribute__((noinline)) bool spin_general(struct emu_world *w, struct emu_cq *cq,
+						   struct nic_wc *wc)
+{
+	if (!emu_lockstep(w))
+		emu_clock_settle(w);
+	if (dequeue_one(w, cq, wc))
+		return true;
+	if (emu_lockstep(w))
+		emu_lockstep_poll(w);
+	return false;
+}
+
 bool emu_direct_spin(struct nic_cq *base, struct nic_wc *wc)
 {
 	struct emu_world *w = emu_local_cq(base)->world;
 
-	if (emu_lockstep(w)) {
-		if (dequeue_one(w, emu_local_cq(base)->entry, wc))
-			return true;
-		emu_lockstep_poll(w);
-		return false;
-	}
-	if (is_general(w))
-		emu_clock_settle(w);
+	if (emu_lockstep(w) || is_general(w))
+		return spin_general(w, emu_local_cq(base)->entry, wc);
 	return dequeue_one(w, emu_local_cq(base)->entry, wc);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * evd.c - the queue of an EVD: queue and dequeue events, drain the CQ, make and destroy the EVD.
- * The API calls are in evd_api.c, except dat_evd_dequeue, which is here because it is on the path
- * of every message.
+ * The API calls are in evd_api.c, except dat_evd_dequeue, which is on the path of every message:
+ * here in a private fabric, in evd_shared.c in a shared one.
  */
 #include "lib/api.h"
 #include "cno.h"
@@ -13,11 +13,6 @@
 #include "lib/path/quick_hw.h"
 #include "lib/ep/srq.h"
 #include "lib/slab.h"
-
-static uint32_t evd_queued(const struct evd *evd)
-{
-	return evd->queue.count;
-}
 
 void evd_update_path(struct evd *evd)
 {
@@ -153,13 +148,6 @@ static bool wc_is_notification(const struct nic_wc *wc)
 	return true;
 }
 
-static inline enum evd_origin wc_origin(const struct nic_wc *wc)
-{
-	if (wc->opcode == NIC_OP_RECV)
-		return EVD_RECV;
-	return __builtin_expect(wc->opcode == NIC_OP_BIND, 0) ? EVD_BIND : EVD_REQUEST;
-}
-
 void evd_drain(struct evd *evd)
 {
 	struct nic_wc wc;
@@ -173,32 +161,11 @@ void evd_drain(struct evd *evd)
 	while (evd_queued(evd) < (uint32_t)evd->qlen &&
 	       obj_nic(&evd->obj)->ops->cq_poll(evd->cq, &wc, 1) == 1) {
 		evd_completion(evd->obj.handle, &wc, &event);
-		evd_push(evd, &event, wc_origin(&wc), wc.qp->ctx);
+		evd_push(evd, &event, evd_origin_of(&wc), wc.qp->ctx);
 		if (wc_is_notification(&wc))
 			evd->notified = true;
 	}
 	evd_update_limit(evd);
-}
-
-/*
- * Account for a reaped completion. On the path of every message: a request costs one comparison
- * more than a Receive.
- */
-static inline void evd_reap(struct evd *evd, struct ep *ep, enum evd_origin origin,
-			    DAT_EVENT *event)
-{
-	bool tracing = obj_nic(&evd->obj)->tracing;
-
-	if (origin == EVD_RECV) {
-		ep_reaped(ep->nic);
-		if (__builtin_expect(tracing, 0))
-			evd_trace_reap(evd, ep, EVD_RECV, event);
-		return;
-	}
-	if (__builtin_expect(tracing, 0))
-		evd_trace_reap(evd, ep, origin, event);
-	if (__builtin_expect(origin == EVD_BIND, 0))
-		evd_become_bind(event);
 }
 
 /* ---- the queue ---- */
@@ -225,14 +192,6 @@ bool evd_post_before(struct evd *evd, DAT_EVENT *event, const struct ep *ep)
 	cno_notify(evd);
 	evd_wake(evd);
 	return true;
-}
-
-/* Hand out a completion straight from the CQ. */
-static inline void evd_hand_over(struct evd *evd, const struct nic_wc *wc, DAT_EVENT *event)
-{
-	evd_completion(evd->obj.handle, wc, event);
-	evd_reap(evd, wc->qp->ctx, wc_origin(wc), event);
-	backend_busy(evd->obj.nic);
 }
 
 /* An event was dequeued, so there is room: end an overflow, queue events that wait. */
@@ -376,60 +335,6 @@ DAT_RETURN dat__evd_dequeue_traced(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 		return DAT_QUEUE_EMPTY;
 	evd_hand_over(evd, &wc, event);
 	return DAT_SUCCESS;
-}
-
-/* In a shared fabric, under the biased lock only: true if a dequeue may be fast. */
-static bool evd_is_fast(const struct evd *evd)
-{
-	return evd_queued(evd) == 0 && !evd_has_waiter(evd) && TAILQ_EMPTY(&evd->notes);
-}
-
-/* True if a dequeue on the general path would find nothing either; the CQ may have been polled. */
-static bool evd_has_nothing(const struct backend *b, const struct evd *evd, bool polled)
-{
-	return (!evd->cq || polled || evd->obj.nic->ops->cq_count(evd->cq) == 0) &&
-	       b->kind->quiet(b->shared);
-}
-
-/* In a traced shared world: the line of a completion is written with the world's lock. */
-static __attribute__((noinline)) bool evd_take_noted(struct backend *b, struct evd *evd,
-						     DAT_EVENT *event)
-{
-	bool taken;
-
-	if (evd->obj.nic->ops->cq_count(evd->cq) == 0 || !b->kind->line_begin(b->shared))
-		return false;
-	taken = evd_take_direct(evd, event);
-	b->kind->line_end(b->shared);
-	return taken;
-}
-
-DAT_RETURN dat__evd_dequeue_biased(DAT_EVD_HANDLE handle, DAT_EVENT *event)
-{
-	struct backend *b;
-	struct evd *evd = obj_as(struct evd, obj_peek_biased(handle, DAT_HANDLE_TYPE_EVD, &b));
-	DAT_RETURN ret = DAT_QUEUE_EMPTY;
-	bool direct, traced;
-
-	if (!evd)
-		return dat__evd_dequeue_careful(handle, event);
-	if (!event || !evd_is_fast(evd)) {
-		backend_leave_biased(b);
-		return dat__evd_dequeue_careful(handle, event);
-	}
-	direct = evd_is_direct(evd);
-	traced = evd->obj.nic->tracing;
-	if (direct && (traced ? evd_take_noted(b, evd, event) : evd_take_direct(evd, event))) {
-		__atomic_store_n(&b->empty_polls, 0, __ATOMIC_RELAXED); /* quick.c counts */
-		ret = DAT_SUCCESS;
-	} else if (!evd_has_nothing(b, evd, direct && !traced)) {
-		backend_leave_biased(b);
-		return dat__evd_dequeue_careful(handle, event);
-	}
-	obj_unpeek(b);
-	if (ret != DAT_SUCCESS)
-		backend_count_empty_poll(b);
-	return ret;
 }
 
 static void evd_discard(struct evd *evd, struct evd_entry *entry)
