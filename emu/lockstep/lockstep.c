@@ -290,6 +290,7 @@ static bool enter_idle(struct emu_world *w)
 			return nap_once(w);
 		if (ended) {
 			ls->thread[emu_lockstep_turn(ls)].state = EMU_THREAD_NONE;
+			ls->outside[w->process] = emu_lockstep_outside(w);
 			emu_lockstep_wake(w); /* a thread may wait to join it */
 			emu_lockstep_number(w);
 			emu_lockstep_pass(w);

@@ -14,8 +14,8 @@ static struct emu_handed *handed_of(struct emu_world *w)
 	return &w->fab->shared.lockstep.handed;
 }
 
-/* Do all threads of the process take turns, so that none runs before it has its own? */
-static bool is_caught(const struct emu_world *w, uint16_t process)
+/* Does each thread of the process take turns, so that none runs without the turn? */
+static bool all_take_turns(const struct emu_world *w, uint16_t process)
 {
 	const struct emu_lockstep *ls = &w->fab->shared.lockstep;
 
@@ -24,17 +24,24 @@ static bool is_caught(const struct emu_world *w, uint16_t process)
 		emu_lockstep_has_thread(ls, process, EMU_THREAD_READY));
 }
 
+/* Only a Send's completion can still fail in the receiver, if the memory is gone. */
+static bool can_fail_late(struct emu_world *w, const struct emu_lost *lost, uint16_t process)
+{
+	return lost->opcode == NIC_OP_SEND && lost->qp &&
+	       emu_process_of(w, emu_qp_at(w, lost->qp)->adapter) == process;
+}
+
 bool emu_handed_put(struct emu_world *w, const struct emu_place *to, uint64_t from, uint64_t length)
 {
 	struct emu_handed *handed = handed_of(w);
 	struct emu_lost lost;
 
 	if (!emu_lockstep(w) || length > EMU_HANDED_BYTES || length == 0 || to->posted ||
-	    emu_process(w, to->process)->inbox || !is_caught(w, to->process))
+	    emu_process(w, to->process)->inbox || !all_take_turns(w, to->process))
 		return false;
-	/* Only a Send has a completion that can still fail, if its destination is gone. */
 	lost = emu_inbox_completion(w);
-	if (lost.opcode != NIC_OP_SEND || !emu_reach_to_arena(handed->data, from, length))
+	if (!can_fail_late(w, &lost, to->process) ||
+	    !emu_reach_to_arena(handed->data, from, length))
 		return false;
 	handed->addr = to->addr;
 	handed->process = to->process;
@@ -64,10 +71,11 @@ static void place_there(struct emu_world *w, const struct emu_handed *handed)
 {
 	const struct emu_place to = { .process = handed->process, .addr = handed->addr };
 
-	if (emu_peer_reach(w, to.process) &&
+	/* A guest of the fabric, which is no process of it, opens no memory. */
+	if (w->process && emu_peer_reach(w, to.process) &&
 	    emu_peer_write(w, to.process, to.addr, handed->data, handed->length))
 		return;
-	if (emu_inbox_copy_of(w, &to, (uintptr_t)handed->data, handed->length, &handed->lost) !=
+	if (emu_inbox_copy_late(w, &to, (uintptr_t)handed->data, handed->length, &handed->lost) !=
 	    EMU_COPY_OK)
 		emu_process(w, to.process)->overrun = true;
 }
@@ -81,7 +89,7 @@ void emu_handed_place(struct emu_world *w)
 		place_here(w, &handed);
 	else if (good)
 		place_there(w, &handed);
-	/* Cleared last: who finds it after the death of this process places it again. */
+	/* Cleared last: if this process dies before, another one places the payload again. */
 	handed_of(w)->length = 0;
 }
 

@@ -3,15 +3,18 @@
  * handed.h - in lockstep, a short payload that goes to its receiver together with the turn.
  *
  * To write into the memory of another process takes a system call, a sixth of what a turn costs.
- * The process that runs the event of a short Send leaves the payload in the arena instead, if all
- * threads of the receiver take turns. When the turn goes to the receiver next, it places the
- * payload itself, before the call that waited for the turn returns. In each other case the payload
- * is written into its memory as usual, before anything else can look: before the turn goes to a
- * thread of another process, and before the next event accesses the memory of any process. So no
- * program sees a difference, and the choice of the next thread does not depend on it.
+ * The process that runs the event of a short Send leaves the payload in the arena instead, if each
+ * thread of the receiver takes turns. If the turn goes to the receiver next, the receiver places
+ * the payload, before the call that waited for the turn returns. In every other case the payload is
+ * written into the receiver's memory before anything can look there: before the turn goes to a
+ * thread of another process, and before the next event accesses the memory of any process. The
+ * choice of the next thread does not depend on it, and no program can tell that leaves its buffers
+ * mapped. If the receiver has unmapped the buffer, its Receive completes with an error, as where
+ * payload goes through the inbox, and the Send does not: it was acknowledged before.
  *
- * There is one such payload in a fabric. Another process may write garbage over it: the receiver
- * copies at most EMU_HANDED_BYTES, into its own registered memory.
+ * There is one such payload in a fabric. Another process may write garbage over it. The receiver
+ * copies at most EMU_HANDED_BYTES, into its own registered memory; a process that writes there for
+ * it trusts the address, as each direct copy does (doc/security.md).
  *
  * Lock: the fabric's.
  */

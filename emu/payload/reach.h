@@ -6,7 +6,7 @@
  * event copies directly. Where it does not (containers, Yama), the sender's process runs the event.
  * It copies a payload for another process into the arena and leaves a message in that process's
  * inbox; the receiver copies it into its buffer before it sees the completion, for it empties its
- * inbox first.
+ * inbox first. In lockstep, a short payload may wait for the receiver's turn: handed.h.
  */
 #ifndef EMU_PAYLOAD_REACH_H
 #define EMU_PAYLOAD_REACH_H

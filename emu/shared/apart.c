@@ -83,6 +83,8 @@ static void forget_others(struct emu_world *w, struct emu_fabric *copy)
 		true; /* it is not for this process to end the fabric, or to write its trace */
 	shared->trace_path[0] = '\0';
 	shared->lockstep.held = 0;
+	if (shared->lockstep.handed.process != w->process)
+		shared->lockstep.handed.length = 0;
 	emu_lock_keep(&shared->lock, &w->fab->shared.lock);
 }
 

@@ -14,6 +14,7 @@
 #include "emu/srq.h"
 #include "emu/payload/inline.h"
 #include "emu/payload/split.h"
+#include "inbox.h"
 #include "shared.h"
 
 /* Has the calling thread the lock for a call of the general path? That has run what was due. */
@@ -63,6 +64,8 @@ static bool take_inline_cqe(struct emu_world *w, const struct emu_inline_cqe *cq
 		wc->status = cqe->length ? NIC_WC_LOCAL_PROTECTION : NIC_WC_FLUSHED;
 		wc->length = 0;
 		emu_qp_break_soon(w, emu_qp_at(w, qp));
+		if (cqe->length)
+			emu_inbox_note_lost(w);
 	}
 	return true;
 }

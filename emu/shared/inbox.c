@@ -53,6 +53,14 @@ static struct emu_message *last_message(struct emu_world *w, uint16_t process)
 	return last;
 }
 
+/* `order` of the event that is running; 0: none is. */
+static uint64_t running_order(const struct emu_world *w)
+{
+	const struct emu_section *section = &w->fab->shared.section;
+
+	return section->running ? section->event.order : 0;
+}
+
 /*
  * False: no memory. The message is complete before it is linked, so a process that dies in between
  * leaves the list intact.
@@ -71,8 +79,6 @@ static bool append_message(struct emu_world *w, uint16_t process, const struct e
 	to = emu_at(w, ref);
 	*to = *message;
 	to->mark = EMU_MESSAGE_MARK + ref;
-	if (w->fab->shared.section.running)
-		to->during = w->fab->shared.section.event.order;
 	__asm__ volatile("" ::: "memory");
 	if (last)
 		last->next = ref;
@@ -84,14 +90,18 @@ static bool append_message(struct emu_world *w, uint16_t process, const struct e
 
 bool emu_inbox_run(struct emu_world *w, uint16_t process, const struct emu_event *event)
 {
-	struct emu_message message = { .kind = EMU_MESSAGE_RUN, .event = *event };
+	struct emu_message message = { .kind = EMU_MESSAGE_RUN,
+				       .during = running_order(w),
+				       .event = *event };
 
 	return append_message(w, process, &message);
 }
 
 void emu_inbox_tell(struct emu_world *w, uint16_t process, const struct emu_upcall *up)
 {
-	struct emu_message message = { .kind = EMU_MESSAGE_UPCALL, .up = *up };
+	struct emu_message message = { .kind = EMU_MESSAGE_UPCALL,
+				       .during = running_order(w),
+				       .up = *up };
 
 	/* Process 0: the owner is gone. */
 	if (process && !append_message(w, process, &message))
@@ -105,7 +115,8 @@ struct emu_lost emu_inbox_completion(struct emu_world *w)
 	const struct emu_qp *qp = emu_qp_at(w, e->qp <= EMU_QPS ? e->qp : 0), *sender;
 	enum emu_event_kind kind = emu_event_kind(e);
 
-	if (!w->fab->shared.section.running)
+	/* The event of a message that is never answered is the sender's. */
+	if (!w->fab->shared.section.running || kind == EMU_EV_UNANSWERED)
 		return lost;
 	lost.qp = emu_qp_index(w, qp);
 	lost.number = w->fab->cq[qp->send_cq <= EMU_CQS ? qp->send_cq : 0].put;
@@ -117,11 +128,12 @@ struct emu_lost emu_inbox_completion(struct emu_world *w)
 	return lost;
 }
 
-enum emu_copy emu_inbox_copy_of(struct emu_world *w, const struct emu_place *to, uint64_t from,
-				uint64_t length, const struct emu_lost *lost)
+static enum emu_copy copy_to_inbox(struct emu_world *w, const struct emu_place *to, uint64_t from,
+				   uint64_t length, const struct emu_lost *lost, uint64_t during)
 {
 	struct emu_message message = {
 		.kind = EMU_MESSAGE_COPY,
+		.during = during,
 		.copy = { .addr = to->addr, .length = length, .posted = to->posted, .lost = *lost }
 	};
 	enum emu_copy copied = EMU_COPY_OK;
@@ -143,7 +155,13 @@ enum emu_copy emu_inbox_copy(struct emu_world *w, const struct emu_place *to, ui
 {
 	struct emu_lost lost = emu_inbox_completion(w);
 
-	return emu_inbox_copy_of(w, to, from, length, &lost);
+	return copy_to_inbox(w, to, from, length, &lost, running_order(w));
+}
+
+enum emu_copy emu_inbox_copy_late(struct emu_world *w, const struct emu_place *to, uint64_t from,
+				  uint64_t length, const struct emu_lost *lost)
+{
+	return copy_to_inbox(w, to, from, length, lost, 0);
 }
 
 static bool take_message(struct emu_world *w, uint16_t process, struct emu_message *message)
@@ -164,6 +182,14 @@ static bool take_message(struct emu_world *w, uint16_t process, struct emu_messa
 	return true;
 }
 
+EMU_COLD void emu_inbox_note_lost(struct emu_world *w)
+{
+	emu_trace(w,
+		  "- note lost: a Receive of %.31s completes with an error after all, for its "
+		  "memory is gone",
+		  emu_process(w, w->process)->node);
+}
+
 void emu_inbox_lose(struct emu_world *w, const struct emu_lost *lost)
 {
 	bool read = lost->opcode == NIC_OP_READ;
@@ -182,6 +208,8 @@ void emu_inbox_lose(struct emu_world *w, const struct emu_lost *lost)
 		return;
 	cqe->status = NIC_WC_LOCAL_PROTECTION;
 	cqe->length = 0;
+	if (!read)
+		emu_inbox_note_lost(w);
 }
 
 static void place_payload(struct emu_world *w, const struct emu_message *message)

@@ -60,20 +60,26 @@ static inline struct emu_message *emu_inbox_at(struct emu_world *w, emu_ref ref)
  */
 bool emu_inbox_run(struct emu_world *w, uint16_t process, const struct emu_event *event);
 void emu_inbox_tell(struct emu_world *w, uint16_t process, const struct emu_upcall *up);
-/* EMU_COPY_BAD_TARGET: no room for the data. lost: the completion of the payload. */
+/* The payload of the running event. EMU_COPY_BAD_TARGET: no room for the data. */
 enum emu_copy emu_inbox_copy(struct emu_world *w, const struct emu_place *to, uint64_t from,
 			     uint64_t length);
-enum emu_copy emu_inbox_copy_of(struct emu_world *w, const struct emu_place *to, uint64_t from,
-				uint64_t length, const struct emu_lost *lost);
+/*
+ * The payload of an earlier event, with its completion: if the running event is rolled back, the
+ * message stays.
+ */
+enum emu_copy emu_inbox_copy_late(struct emu_world *w, const struct emu_place *to, uint64_t from,
+				  uint64_t length, const struct emu_lost *lost);
 /*
  * The completion of the message whose packet the running event copies, if this is its last packet.
- * A Write has none.
+ * A Write has none, and `qp` is 0 where no QP of the receiver is known.
  */
 struct emu_lost emu_inbox_completion(struct emu_world *w);
 /*
  * A payload could not be placed: its completion, if it has one, says so, and the connection ends.
  */
 void emu_inbox_lose(struct emu_world *w, const struct emu_lost *lost);
+/* The trace said that a Receive of this process completed; the program gets an error. */
+void emu_inbox_note_lost(struct emu_world *w);
 
 /* Take and run all messages of this process. */
 void emu_inbox_empty(struct emu_world *w);

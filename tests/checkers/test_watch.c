@@ -183,6 +183,41 @@ START_TEST(what_faults_and_killed_processes_change_is_no_violation)
 }
 END_TEST
 
+#define POLLED \
+	"8 emu0.qp1 ibv_poll_cq cq=cq1 opcode=IBV_WC_RECV status=IBV_WC_SUCCESS bytes=64 wr_id=8"
+#define PROTECTED \
+	"8 emu0.qp1 ibv_poll_cq cq=cq1 opcode=IBV_WC_RECV status=IBV_WC_LOC_PROT_ERR wr_id=8"
+#define LOST "8 - note lost: a Receive of server completes with an error after all, for its ..."
+
+/* One that completed, and whose payload had no place: the program gets an error, once. */
+START_TEST(a_receive_may_fail_after_all_if_the_trace_says_so)
+{
+	static const struct row unsaid = { POLLED, PROTECTED, NULL };
+	static const struct row said = { POLLED, LOST "\n" PROTECTED, NULL };
+	static const struct row sent = {
+		"8 emu0.qp1 ibv_poll_cq cq=cq1 opcode=IBV_WC_RDMA_READ status=IBV_WC_SUCCESS "
+		"wr_id=2",
+		LOST "\n8 emu0.qp1 ibv_poll_cq cq=cq1 opcode=IBV_WC_RDMA_READ "
+		     "status=IBV_WC_LOC_PROT_ERR wr_id=2",
+		NULL
+	};
+	static char text[8192];
+	struct watch watch;
+
+	read_lines(&watch, text, &said);
+	ck_assert_str_eq(text_of(&watch.violations), "");
+	watch_free(&watch);
+	read_lines(&watch, text, &unsaid);
+	ck_assert_msg(strstr(text_of(&watch.violations), "completions in order") != NULL, "%s",
+		      text_of(&watch.violations));
+	watch_free(&watch);
+	read_lines(&watch, text, &sent);
+	ck_assert_msg(strstr(text_of(&watch.violations), "completions in order") != NULL, "%s",
+		      text_of(&watch.violations));
+	watch_free(&watch);
+}
+END_TEST
+
 /* Of a QP that is older than the trace nothing is known, and of a new one all. */
 START_TEST(what_was_made_before_a_trace_that_keeps_its_end_is_not_judged)
 {
@@ -235,6 +270,7 @@ static void fill(Suite *suite)
 	tcase_add_loop_test(tcase, each_mistake_is_noticed_by_its_rule, 0, (int)COUNT(rows));
 	tcase_add_loop_test(tcase, rnr_naks_are_counted_with_the_retries_of_their_qp, 0,
 			    2 * (int)COUNT(refusals));
+	tcase_add_test(tcase, a_receive_may_fail_after_all_if_the_trace_says_so);
 	tcase_add_test(tcase, what_faults_and_killed_processes_change_is_no_violation);
 	tcase_add_loop_test(tcase, what_was_made_before_a_trace_that_keeps_its_end_is_not_judged, 0,
 			    (int)COUNT(rows));

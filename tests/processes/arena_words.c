@@ -75,6 +75,7 @@ static void list_parts(const struct emu_fabric *fab)
 	add_part("process", FIELD(shared.process), sizeof(struct emu_process), 0, 4);
 	add_part("lockstep", FIELD(shared.lockstep),
 		 FIELD(shared.lockstep.thread) - FIELD(shared.lockstep), 0, 1);
+	ONE(shared.lockstep.handed);
 	add_part("thread", FIELD(shared.lockstep.thread), sizeof(struct emu_thread), 0, 5);
 	add_part("heap", FIELD(heap), sizeof(struct emu_event), 0, 8);
 	add_part("pool", FIELD(pool), EMU_POOL_UNIT, 0, fab->pool_next);

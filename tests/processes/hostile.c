@@ -223,6 +223,8 @@ static struct part choose(const struct emu_fabric *fab)
 		  offsetof(struct emu_fabric, shared.process[3]) },
 		{ "turns", offsetof(struct emu_fabric, shared.lockstep),
 		  offsetof(struct emu_fabric, shared.lockstep.thread[5]) },
+		{ "handed", offsetof(struct emu_fabric, shared.lockstep.handed),
+		  offsetof(struct emu_fabric, shared.lockstep.handed) + sizeof(struct emu_handed) },
 		{ "pool", offsetof(struct emu_fabric, pool),
 		  offsetof(struct emu_fabric, pool) + 4 * 65536 },
 		{ "pool", offsetof(struct emu_fabric, pool),

@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 bool read_whole(const char *path, size_t limit, struct text *content, struct text *error)
@@ -145,6 +147,26 @@ bool scratch_folder(struct text *folder, struct text *error)
 		 getenv("TMPDIR") ? " (TMPDIR)" : "", strerror(errno));
 	folder->length = 0;
 	return false;
+}
+
+/* A container may have a small one, or none. */
+static bool has_room(const char *folder, uint64_t bytes)
+{
+	struct statfs fs;
+
+	return statfs(folder, &fs) == 0 && fs.f_type == TMPFS_MAGIC &&
+	       (uint64_t)fs.f_bavail >= bytes / (uint64_t)fs.f_bsize;
+}
+
+bool memory_folder(struct text *folder, uint64_t bytes)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	folder->length = 0;
+	if ((tmp && *tmp) || !has_room("/dev/shm", bytes))
+		return false;
+	text_add(folder, "/dev/shm/datsim-traces-XXXXXX");
+	return mkdtemp(folder->s) != NULL;
 }
 
 /* ---- standard streams ---- */

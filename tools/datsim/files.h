@@ -29,6 +29,11 @@ bool clear_file(const char *path, struct text *error);
 
 /* A new folder, in $TMPDIR or /tmp. */
 bool scratch_folder(struct text *folder, struct text *error);
+/*
+ * One in memory, in /dev/shm. False: that has no room for so many bytes, or the user chose another
+ * place by TMPDIR.
+ */
+bool memory_folder(struct text *folder, uint64_t bytes);
 
 /* Make sure that descriptors 0 to 2 are open, so that no file gets one of these numbers. */
 void keep_standard_streams(void);

@@ -157,6 +157,8 @@ END_TEST
 enum straight {
 	TOO_LONG,
 	NO_SEND,
+	UNANSWERED,
+	ANOTHER_QP,
 	NO_EVENT,
 	NO_THREAD_OF_IT,
 	ONE_IS_AWAY,
@@ -172,6 +174,10 @@ static void prepare(enum straight why)
 
 	if (why == NO_SEND)
 		first_request()->opcode = NIC_OP_WRITE;
+	else if (why == UNANSWERED)
+		fab->shared.section.event.order = EMU_EV_UNANSWERED;
+	else if (why == ANOTHER_QP)
+		fab->qp[QP].adapter = MINE;
 	else if (why == NO_EVENT)
 		emu_section_event_done(world);
 	else if (why == NO_THREAD_OF_IT)
@@ -278,6 +284,39 @@ START_TEST(where_it_cannot_be_placed_from_outside_it_goes_to_the_inbox)
 }
 END_TEST
 
+/* A process that dies in the event that settles it leaves the message of the earlier one. */
+START_TEST(what_it_leaves_in_an_inbox_is_not_of_the_running_event)
+{
+	static const struct emu_event next = { .order = 5ul << 8 | EMU_EV_DATA, .qp = QP };
+	const struct emu_message *message;
+
+	copy(4);
+	emu_section_event_done(world);
+	emu_section_event(world, &next);
+	world->membership->peer[OTHER].memory = 0;
+	emu_handed_settle(world);
+	message = emu_inbox_at(world, other->inbox);
+	ck_assert_ptr_nonnull(message);
+	ck_assert_uint_eq(message->during, 0);
+	receive();
+	ck_assert_mem_eq(to, "nnnno", 5);
+}
+END_TEST
+
+/* Such as `datsim fabric`, which has no entry, and no place to keep what it opens. */
+START_TEST(a_guest_opens_no_memory)
+{
+	copy(4);
+	world->process = 0;
+	world->membership->peer[OTHER] = (struct emu_peer){ 0 };
+	emu_handed_place(world);
+	world->process = OWN;
+	ck_assert(!world->membership->peer[OTHER].tried);
+	receive();
+	ck_assert_mem_eq(to, "nnnno", 5);
+}
+END_TEST
+
 /* The program unmapped its buffer: the completion that says success is corrected, as elsewhere. */
 START_TEST(a_payload_without_memory_fails_its_completion)
 {
@@ -287,6 +326,7 @@ START_TEST(a_payload_without_memory_fails_its_completion)
 	*cq = (struct emu_cq){ .head.live = 1, .adapter = THEIRS, .mask = 3 };
 	cq->ring = emu_pool_alloc(world, 4 * sizeof(*cqe));
 	cqe = emu_at(world, cq->ring);
+	fab->trace_on = true;
 	copy(4);
 	*cqe = (struct emu_cqe){ .qp = QP, .opcode = NIC_OP_RECV, .length = 4 };
 	cq->put = 1;
@@ -295,6 +335,8 @@ START_TEST(a_payload_without_memory_fails_its_completion)
 	receive();
 	ck_assert_int_eq(cqe->status, NIC_WC_LOCAL_PROTECTION);
 	ck_assert_uint_eq(cqe->length, 0);
+	ck_assert(lone_is_traced(world, "note lost: a Receive of "));
+	fab->trace_on = false;
 	emu_pool_free(fab, cq->ring, 4 * sizeof(*cqe));
 	*cq = (struct emu_cq){ 0 };
 }
@@ -342,6 +384,12 @@ START_TEST(garbage_is_not_placed)
 	ck_assert(!emu_handed_waits(world));
 	for (size_t i = 0; i < sizeof(to); i++)
 		ck_assert_uint_eq(to[i], 'o');
+	for (uint16_t i = 1; i <= EMU_PROCESSES; i++) {
+		ck_assert_uint_eq(emu_process(world, i)->inbox, 0);
+		ck_assert(!emu_process(world, i)->overrun);
+	}
+	ck_assert_uint_eq(emu_process(world, 0)->inbox, 0);
+	ck_assert(!emu_process(world, 0)->overrun);
 }
 END_TEST
 
@@ -359,6 +407,8 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, the_second_of_two_waits_and_the_first_is_placed);
 	tcase_add_test(tcase, the_receiver_may_give_the_turn_to_another_process);
 	tcase_add_test(tcase, where_it_cannot_be_placed_from_outside_it_goes_to_the_inbox);
+	tcase_add_test(tcase, what_it_leaves_in_an_inbox_is_not_of_the_running_event);
+	tcase_add_test(tcase, a_guest_opens_no_memory);
 	tcase_add_test(tcase, a_payload_without_memory_fails_its_completion);
 	tcase_add_test(tcase, a_source_that_is_gone_is_reported_as_before);
 	tcase_add_test(tcase, nothing_waits_for_a_process_that_has_left);

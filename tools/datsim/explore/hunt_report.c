@@ -198,8 +198,6 @@ static bool hunt_confirm(struct hunt *hunt, const struct lines *lines, struct te
 			memcpy(hunt->failure.what, outcome.what, sizeof(outcome.what));
 	}
 	runners_end(&alone);
-	/* The last of these runs is the one whose story is told. */
-	memcpy(hunt->runners.trace, alone.trace, sizeof(alone.trace));
 	if (errors) {
 		read_errors(fileno(errors), said);
 		fclose(errors);
@@ -297,8 +295,7 @@ static void tell_story(const struct hunt *hunt, const char *script, const struct
 	story.name = script;
 	add_run(hunt, script, &command);
 	if (stat(text_of(&from), &st) || st.st_size == 0) {
-		text_add(&text, "\nscript:   %s (the run opened no adapter: it has no trace)\n",
-			 script);
+		text_add(&text, "\nscript:   %s (the run left no trace)\n", script);
 	} else if (read_whole(text_of(&from), TRACE_BYTES_MAX, &trace, &error)) {
 		if (hunt->failure.how == ENDED_HUNG &&
 		    round_read(&round, text_of(&trace), trace.length))

@@ -74,7 +74,6 @@ static bool have_opened(const struct hunt *hunt, const char *path, const struct 
 static enum studied study_trace(struct hunt *hunt, const char *path, struct text *idle)
 {
 	struct stat st;
-	/* In memory there is a file, if empty, without a trace. */
 	bool traced = stat(path, &st) == 0 && st.st_size > 0;
 	enum studied studied = traced ? STUDY_NO_OBJECT : STUDY_NO_ADAPTER;
 	struct text content = { 0 }, error = { 0 };

@@ -64,8 +64,7 @@ struct runners {
 	double seconds;                 /* processor time for a run, and a tenth of its real time */
 	bool quotes;                    /* runner_said is wanted */
 	int errors;                     /* file for standard error; -1: discarded */
-	const char *traces;     /* folder for traces (runner_trace), for the checkers; NULL: none */
-	int trace[RUNNERS_MAX]; /* a file in memory that has one of them; 0: it is in the folder */
+	const char *traces; /* folder for traces (runner_trace), for the checkers; NULL: none */
 	unsigned int trace_bytes; /* the longest trace; 0: as the environment says */
 	struct ended *ended;      /* the caller watches; once it is asked to end, no run goes on */
 	void (*tick)(void *ctx);  /* called ten times a second while runs are waited for; or NULL */
@@ -79,7 +78,7 @@ void runners_start(struct runners *runners);
 void runners_end(struct runners *runners);
 /* Begin a run in an idle runner. False: no process could be started. */
 bool runner_begin(struct runners *runners, struct runner *runner, const char *settings);
-/* The name of the file with the trace of a runner's last run; each run has another file. */
+/* The name of the file with the trace of a runner's last run. */
 void runner_trace(const struct runners *runners, int which, struct text *path);
 /* Seconds since the oldest run that goes on began; 0: none goes on. */
 double runners_longest(const struct runners *runners);
@@ -94,10 +93,8 @@ bool runner_run(struct runners *runners, const char *settings, struct outcome *o
 void runner_said(const struct runner *runner, struct text *said);
 
 /* Add the settings of a run, and where its trace goes. */
-void runner_add_trace(struct runners *runners, const struct runner *runner, const char *settings,
-		      struct text *text);
-/* The traces are not needed any more. */
-void runners_drop_traces(struct runners *runners);
+void runner_add_trace(const struct runners *runners, const struct runner *runner,
+		      const char *settings, struct text *text);
 /* A run has ended: what its trace says goes into runner->outcome. */
 void runner_check_trace(const struct runners *runners, struct runner *runner);
 

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "account.h"
@@ -31,51 +30,7 @@ void runner_said(const struct runner *runner, struct text *said)
 
 void runner_trace(const struct runners *runners, int which, struct text *path)
 {
-	if (runners->trace[which] > 0)
-		text_add(path, "/proc/%d/fd/%d", getpid(), runners->trace[which]);
-	else
-		text_add(path, "%s/trace%d", runners->traces, which);
-}
-
-static void drop_trace(struct runners *runners, int which)
-{
-	struct text path = { 0 };
-
-	if (runners->trace[which] > 0) {
-		close(runners->trace[which]);
-		runners->trace[which] = 0;
-		return;
-	}
-	runner_trace(runners, which, &path);
-	unlink(text_of(&path));
-	text_free(&path);
-}
-
-void runners_drop_traces(struct runners *runners)
-{
-	for (int i = 0; i < RUNNERS_MAX; i++)
-		drop_trace(runners, i);
-}
-
-/*
- * A run has a file of its own: a process that an earlier run has left behind may still write to
- * that of its run. In memory it costs a schedule of a small program a fifth less than on a disk,
- * where each of them makes and removes an inode. A folder that the user names is used, though.
- */
-static void renew_trace(struct runners *runners, int which)
-{
-	const char *folder = getenv("TMPDIR");
-	struct text path = { 0 };
-
-	drop_trace(runners, which);
-	if (folder && *folder)
-		return;
-	runners->trace[which] = memfd_create("trace", MFD_CLOEXEC);
-	runner_trace(runners, which, &path);
-	/* The program opens it by a name in /proc, which need not be mounted. */
-	if (runners->trace[which] > 0 && access(text_of(&path), W_OK))
-		drop_trace(runners, which);
-	text_free(&path);
+	text_add(path, "%s/trace%d", runners->traces, which);
 }
 
 static int number_of(const struct runners *runners, const struct runner *runner)
@@ -83,17 +38,16 @@ static int number_of(const struct runners *runners, const struct runner *runner)
 	return (int)(runner - runners->list);
 }
 
-void runner_add_trace(struct runners *runners, const struct runner *runner, const char *settings,
-		      struct text *text)
+void runner_add_trace(const struct runners *runners, const struct runner *runner,
+		      const char *settings, struct text *text)
 {
 	struct text path = { 0 };
-	int which = number_of(runners, runner);
 
 	text_add(text, "%s", settings);
 	if (!runners->traces)
 		return;
-	renew_trace(runners, which);
-	runner_trace(runners, which, &path);
+	runner_trace(runners, number_of(runners, runner), &path);
+	unlink(text_of(&path));
 	text_add(text, "DATSIM_TRACE=%s\n", text_of(&path));
 	if (runners->trace_bytes && !getenv("DATSIM_TRACE_BYTES"))
 		text_add(text, "DATSIM_TRACE_BYTES=%u\n", runners->trace_bytes);

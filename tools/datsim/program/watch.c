@@ -231,6 +231,15 @@ static bool same_outcome(const struct watch_entry *done, struct span got)
 	       (span_is(got, "SUCCESS") || span_is(got, "IBV_WC_SUCCESS"));
 }
 
+/* "note lost": a Receive had completed, and the program gets an error. */
+static bool take_lost(struct watch *watch)
+{
+	bool lost = watch->lost > 0;
+
+	watch->lost -= lost;
+	return lost;
+}
+
 /* uDAPL's lines do not say which successes are told, nor of which kind of request one is. */
 static void pass_untold(struct watch_list *list, struct span got)
 {
@@ -258,7 +267,7 @@ static void take_poll(struct watch *watch, const struct trace_line *line)
 			      "has no completion that it did not get before", &got);
 		return;
 	}
-	if (!same_outcome(oldest, got.status) ||
+	if ((!same_outcome(oldest, got.status) && !(received && take_lost(watch))) ||
 	    (!received && oldest->has_id && got.has_id && oldest->wr_id != got.wr_id))
 		watch_violate(watch, line, "the program gets completions in order",
 			      "has an older one that it did not get", oldest);
@@ -417,6 +426,7 @@ static void take_line(struct watch *watch, const struct trace_line *line)
 	watch->late |= trace_keeps_end(line);
 	watch->spoiled |= line_spoils(line);
 	watch->twisted |= line_twists(line);
+	watch->lost += span_is(line->verb, "note") && span_starts(line->rest, "lost: ");
 	if (span_is(line->verb, "violation"))
 		take_violation(watch, line);
 	if (watch->blind)

@@ -69,7 +69,8 @@ struct watch {
 	bool late;    /* the trace keeps its end: objects may have been used before it begins */
 	bool blind;   /* a process was killed: the trace may repeat itself */
 	bool spoiled; /* completions or events are lost or changed on purpose */
-	bool twisted; /* packets are duplicated or late on purpose */
+	unsigned int lost; /* payloads that could not be placed, of completions not yet told */
+	bool twisted;      /* packets are duplicated or late on purpose */
 };
 
 /* Read a whole trace. */
