@@ -88,14 +88,21 @@ uint32_t emu_pool_class_units(uint32_t class)
 	return ((class - 17) % 4 + 5) << ((class - 17) / 4 + 2);
 }
 
-/* Does the pool have file blocks up to `end`? A private fabric needs none. */
-static bool is_backed(struct emu_world *w, uint32_t end)
+/*
+ * Does the pool have file blocks for so many units more? A private fabric needs none. All units
+ * that were taken have blocks, but unit 0, which no block has, in the beginning. If another process
+ * has written garbage to either number, the difference must not fill the disk.
+ */
+static bool is_backed(struct emu_world *w, uint32_t units)
 {
 	struct emu_fabric *fab = w->fab;
+	uint32_t end = fab->pool_next + units;
 	uint32_t from = fab->shared.backed, to = end + BACKED_AHEAD;
 
 	if (!emu_is_shared(w) || end <= from)
 		return true;
+	if (fab->pool_next > from + 1)
+		return false;
 	if (to > fab->pool_end || to < end)
 		to = end;
 	if (!emu_back(w, fab->pool + (uint64_t)from * EMU_POOL_UNIT,
@@ -140,7 +147,7 @@ emu_ref emu_pool_alloc(struct emu_world *w, size_t bytes)
 		memcpy(&fab->pool_free[class], block, sizeof(emu_ref));
 		return ref;
 	}
-	if (units > fab->pool_end - fab->pool_next || !is_backed(w, fab->pool_next + units))
+	if (units > fab->pool_end - fab->pool_next || !is_backed(w, units))
 		return 0;
 	return take_new(w, units);
 }

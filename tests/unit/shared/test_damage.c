@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "emu/cq.h"
@@ -473,11 +474,45 @@ START_TEST(a_process_knows_its_adapters_without_the_arena)
 }
 END_TEST
 
+static blkcnt_t blocks_of(const char *name)
+{
+	char path[100];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/datsim/%s", folder, name);
+	ck_assert_int_eq(stat(path, &st), 0);
+	return st.st_blocks;
+}
+
+/* Nothing is taken behind the blocks that the file has, and the file does not grow up to there. */
+START_TEST(a_wild_end_of_the_pool_does_not_fill_the_disk)
+{
+	struct emu_fabric *fab = world->fab;
+	uint32_t next, backed;
+	blkcnt_t blocks;
+
+	ck_assert_uint_ne(emu_pool_alloc(world, 5 * EMU_POOL_UNIT), 0);
+	next = fab->pool_next;
+	backed = fab->shared.backed;
+	blocks = blocks_of("lab");
+	if (_i == 0)
+		fab->pool_next = fab->pool_end / 2;
+	else
+		fab->shared.backed = next / 2 - 1;
+	ck_assert_uint_eq(emu_pool_alloc(world, 7 * EMU_POOL_UNIT), 0);
+	ck_assert_int_eq(blocks_of("lab"), blocks);
+	fab->pool_next = next;
+	fab->shared.backed = backed;
+	ck_assert_uint_ne(emu_pool_alloc(world, 7 * EMU_POOL_UNIT), 0);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	TCase *tcase = tcase_create("damage");
 
 	tcase_add_checked_fixture(tcase, setup, teardown_fabric);
+	tcase_add_loop_test(tcase, a_wild_end_of_the_pool_does_not_fill_the_disk, 0, 2);
 	tcase_add_test(tcase, a_process_knows_its_adapters_without_the_arena);
 	tcase_add_test(tcase, a_circle_of_partial_messages_is_dropped);
 	tcase_add_test(tcase, a_circle_of_partial_messages_is_flushed);
