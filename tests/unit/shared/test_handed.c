@@ -164,6 +164,7 @@ enum straight {
 	ONE_IS_AWAY,
 	ONE_TAKES_NO_TURNS,
 	A_MESSAGE_BEFORE,
+	WATCHED, /* what it is written to is recorded: emu/hostile/posted.h */
 	NO_LOCKSTEP,
 	STRAIGHTS
 };
@@ -195,9 +196,11 @@ static void prepare(enum straight why)
 START_TEST(it_goes_straight_where_it_could_be_missed)
 {
 	uint64_t length = _i == TOO_LONG ? LONGEST + 1 : LONGEST;
+	struct emu_place place = target;
 
 	prepare((enum straight)_i);
-	copy(length);
+	place.posted = _i == WATCHED;
+	ck_assert_int_eq(emu_reach_copy(world, &place, &source, length), EMU_COPY_OK);
 	world->lockstep = true;
 	ck_assert_mem_eq(to, from, length);
 	ck_assert(!emu_handed_waits(world));
@@ -213,6 +216,17 @@ START_TEST(it_is_placed_before_another_process_has_the_turn)
 	ck_assert_mem_eq(to, "nnnno", 5);
 	ck_assert(!emu_handed_waits(world));
 	ls->thread[BYSTANDER].state = EMU_THREAD_NONE;
+}
+END_TEST
+
+START_TEST(only_the_receiver_takes_it)
+{
+	copy(4);
+	emu_inbox_empty(world);
+	ck_assert(emu_handed_waits(world));
+	ck_assert_uint_eq(to[0], 'o');
+	receive();
+	ck_assert_mem_eq(to, "nnnno", 5);
 }
 END_TEST
 
@@ -402,6 +416,7 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, a_ready_thread_of_the_receiver_will_do);
 	tcase_add_loop_test(tcase, it_goes_straight_where_it_could_be_missed, 0, STRAIGHTS);
 	tcase_add_test(tcase, it_is_placed_before_another_process_has_the_turn);
+	tcase_add_test(tcase, only_the_receiver_takes_it);
 	tcase_add_test(tcase, it_is_placed_before_the_memory_is_read);
 	tcase_add_loop_test(tcase, it_does_not_overwrite_what_comes_later, 0, 3);
 	tcase_add_test(tcase, the_second_of_two_waits_and_the_first_is_placed);
