@@ -109,6 +109,13 @@ void emu_lockstep_forget_tasks(struct emu_membership *m)
 	m->tasks = 0;
 }
 
+/* A thread that ends is asked about when the kernel has removed it, and would hide a new one. */
+static bool is_registered(const struct emu_thread *t, uint16_t process)
+{
+	return t->process == process && t->state != EMU_THREAD_NONE &&
+	       t->state != EMU_THREAD_ENDING;
+}
+
 /* Threads of this process that are registered, outsiders, or the helper. */
 static uint32_t count_known(struct emu_world *w)
 {
@@ -117,7 +124,7 @@ static uint32_t count_known(struct emu_world *w)
 	uint32_t n = m->outsiders + (m->helper != 0);
 
 	for (uint32_t i = 1; i <= emu_thread_high(ls); i++)
-		n += ls->thread[i].process == w->process && ls->thread[i].state != EMU_THREAD_NONE;
+		n += is_registered(&ls->thread[i], w->process);
 	return n;
 }
 

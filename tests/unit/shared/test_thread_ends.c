@@ -5,6 +5,7 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -79,6 +80,36 @@ START_TEST(a_thread_that_ends_does_not_become_the_helper)
 }
 END_TEST
 
+static void *sleep_outside(void *arg)
+{
+	sem_wait(arg);
+	return arg;
+}
+
+/* It is new, and the other one had the turn. No payload may wait for a turn that it never takes. */
+START_TEST(a_thread_that_takes_no_turns_is_counted_when_another_ends)
+{
+	struct nic_world *nic = (struct nic_world *)world;
+	pthread_t sleeper, thread;
+	sem_t end;
+
+	ck_assert_int_eq(sem_init(&end, 0, 0), 0);
+	ck_assert(emu_backend.enter(nic, true));
+	emu_backend.leave(nic);
+	ck_assert_int_eq(pthread_create(&thread, NULL, enter_and_end, NULL), 0);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	ck_assert_int_eq(pthread_create(&sleeper, NULL, sleep_outside, &end), 0);
+	world->fab->shared.lockstep.outside[world->process] = 0;
+	while (!emu_backend.enter(nic, true))
+		emu_backend.await(nic);
+	ck_assert_uint_ge(world->fab->shared.lockstep.outside[world->process], 1);
+	emu_backend.leave(nic);
+	ck_assert_int_eq(sem_post(&end), 0);
+	ck_assert_int_eq(pthread_join(sleeper, NULL), 0);
+	sem_destroy(&end);
+}
+END_TEST
+
 /* Programs close all descriptors, and open others in their place. */
 START_TEST(threads_are_counted_when_the_program_took_the_descriptor)
 {
@@ -115,6 +146,7 @@ static void fill(Suite *suite)
 
 	tcase_add_checked_fixture(tcase, setup, teardown_fabric);
 	tcase_add_test(tcase, a_thread_that_ends_does_not_become_the_helper);
+	tcase_add_test(tcase, a_thread_that_takes_no_turns_is_counted_when_another_ends);
 	tcase_add_test(tcase, threads_are_counted_when_the_program_took_the_descriptor);
 	suite_add_tcase(suite, tcase);
 }

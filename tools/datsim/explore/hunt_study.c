@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "hunt.h"
 #include "tools/datsim/commands.h"
@@ -73,14 +73,12 @@ static bool have_opened(const struct hunt *hunt, const char *path, const struct 
 /* Find the links that the program uses, and the time that it takes. */
 static enum studied study_trace(struct hunt *hunt, const char *path, struct text *idle)
 {
-	struct stat st;
-	bool traced = stat(path, &st) == 0 && st.st_size > 0;
-	enum studied studied = traced ? STUDY_NO_OBJECT : STUDY_NO_ADAPTER;
+	enum studied studied = access(path, R_OK) ? STUDY_NO_ADAPTER : STUDY_NO_OBJECT;
 	struct text content = { 0 }, error = { 0 };
 	struct trace_reader reader = { 0 };
 	struct trace_line line;
 
-	if (traced && read_whole(path, TRACE_BYTES_MAX, &content, &error) &&
+	if (access(path, R_OK) == 0 && read_whole(path, TRACE_BYTES_MAX, &content, &error) &&
 	    trace_open(&reader, path, text_of(&content), content.length)) {
 		while (trace_next(&reader, &line)) {
 			if (!trace_only_asks(&line))
@@ -150,12 +148,11 @@ static void count_calls(struct hunt *hunt)
 	struct trace_reader reader = { 0 };
 	struct outcome outcome = { .how = ENDED_WELL };
 	struct trace_line line;
-	bool good;
 
 	runners_start(&hunt->runners);
-	good = runner_run(&hunt->runners, "\n" TURNS_VARIABLE "=order\n", &outcome);
 	runner_trace(&hunt->runners, 0, &path);
-	if (good && read_whole(text_of(&path), TRACE_BYTES_MAX, &content, &error) &&
+	if (runner_run(&hunt->runners, "\n" TURNS_VARIABLE "=order\n", &outcome) &&
+	    read_whole(text_of(&path), TRACE_BYTES_MAX, &content, &error) &&
 	    trace_open(&reader, text_of(&path), text_of(&content), content.length)) {
 		while (trace_next(&reader, &line))
 			if (span_is(line.verb, "note"))
