@@ -89,9 +89,9 @@ uint32_t emu_pool_class_units(uint32_t class)
 }
 
 /*
- * Does the pool have file blocks for so many units more? A private fabric needs none. All units
- * that were taken have blocks, but unit 0, which no block has, in the beginning. If another process
- * has written garbage to either number, the difference must not fill the disk.
+ * Does the pool have disk space for so many units more? A private fabric needs none. All units
+ * before pool_next have it; in a new fabric pool_next is 1 and `backed` 0, because unit 0 is never
+ * given out. A greater distance is garbage of another process, and must not reserve the disk.
  */
 static bool is_backed(struct emu_world *w, uint32_t units)
 {

@@ -14,7 +14,7 @@ static struct emu_handed *handed_of(struct emu_world *w)
 	return &w->fab->shared.lockstep.handed;
 }
 
-/* Does each thread of the process take turns, so that none runs without the turn? */
+/* Has the process threads that take turns, and no other that could look at its memory? */
 static bool all_take_turns(const struct emu_world *w, uint16_t process)
 {
 	const struct emu_lockstep *ls = &w->fab->shared.lockstep;
@@ -24,7 +24,7 @@ static bool all_take_turns(const struct emu_world *w, uint16_t process)
 		emu_lockstep_has_thread(ls, process, EMU_THREAD_READY));
 }
 
-/* Only a Send's completion can still fail in the receiver, if the memory is gone. */
+/* Is it the Receive of a Send? Its completion can still be made to fail, by its own process. */
 static bool can_fail_late(struct emu_world *w, const struct emu_lost *lost, uint16_t process)
 {
 	return lost->opcode == NIC_OP_SEND && lost->qp &&
@@ -66,12 +66,12 @@ static void place_here(struct emu_world *w, const struct emu_handed *handed)
 		emu_inbox_lose(w, &handed->lost);
 }
 
-/* Where this process has no access, or the memory is gone, the receiver sees to it. */
+/* Where this process has no access, or the memory is gone, the payload goes to the inbox. */
 static void place_there(struct emu_world *w, const struct emu_handed *handed)
 {
 	const struct emu_place to = { .process = handed->process, .addr = handed->addr };
 
-	/* A guest of the fabric, which is no process of it, opens no memory. */
+	/* A guest (`datsim fabric`) is no process of the fabric, and opens no memory of one. */
 	if (w->process && emu_peer_reach(w, to.process) &&
 	    emu_peer_write(w, to.process, to.addr, handed->data, handed->length))
 		return;

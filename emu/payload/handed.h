@@ -8,9 +8,9 @@
  * the payload, before the call that waited for the turn returns. In every other case the payload is
  * written into the receiver's memory before anything can look there: before the turn goes to a
  * thread of another process, and before the next event accesses the memory of any process. The
- * choice of the next thread does not depend on it, and no program can tell that leaves its buffers
- * mapped. If the receiver has unmapped the buffer, its Receive completes with an error, as where
- * payload goes through the inbox, and the Send does not: it was acknowledged before.
+ * choice of the next thread does not depend on it, and a program that leaves its buffers mapped
+ * cannot tell. If the receiver has unmapped the buffer, its Receive completes with an error and the
+ * Send succeeds, as where payload goes through the inbox.
  *
  * There is one such payload in a fabric. Another process may write garbage over it. The receiver
  * copies at most EMU_HANDED_BYTES, into its own registered memory; a process that writes there for
@@ -29,16 +29,17 @@ static inline bool emu_handed_waits(const struct emu_world *w)
 }
 
 /*
- * The running event places a payload in the memory of another process, which this one reaches.
- * False: it is not left for the receiver; there is a reason against it, or `from` is gone.
+ * Leave the payload of the running event in the arena. This process can access the memory of the
+ * receiver. False: the caller has to write it there, because the payload is no short Send, a thread
+ * of the receiver could miss it, or `from` is not mapped.
  */
 bool emu_handed_put(struct emu_world *w, const struct emu_place *to, uint64_t from,
 		    uint64_t length);
-/* A payload that waits for the turn is written into its receiver's memory now. */
+/* Write the payload that waits into its receiver's memory now. */
 void emu_handed_place(struct emu_world *w);
-/* This process has the turn, or its helper looks at the inbox: take what is for this process. */
+/* The inbox is emptied: place the payload if it is for this process. */
 void emu_handed_take(struct emu_world *w);
-/* The process has left, or it is dead: nothing waits for it. */
+/* The process has left or died: forget a payload that waits for it. */
 void emu_handed_drop(struct emu_world *w, uint16_t process);
 
 /* The memory of any process is about to be accessed. */

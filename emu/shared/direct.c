@@ -250,23 +250,6 @@ static void publish_completion(struct emu_world *w, const struct delivery *d)
 	w->own->delivery.running = false;
 }
 
-/* In its own CQ, which has room and is not armed. */
-static void push_own_completion(struct emu_world *w, const struct delivery *d)
-{
-	struct emu_cq *cq = d->send_cq;
-	uint32_t put = cq->put;
-
-	((struct emu_cqe *)emu_at(w, cq->ring))[put & cq->mask] =
-		(struct emu_cqe){ .wr_id = d->wr->wr_id,
-				  .qp = d->index,
-				  .length = d->wr->length,
-				  .opcode = NIC_OP_SEND,
-				  .status = NIC_WC_SUCCESS,
-				  .flags = d->wr->flags & NIC_WR_QUIET };
-	__atomic_store_n(&cq->ring_end, put + 1, __ATOMIC_RELAXED);
-	__atomic_store_n(&cq->put, put + 1, __ATOMIC_RELEASE);
-}
-
 /*
  * Complete the Send. It was never on the wire, but its request and its packets count, so that later
  * packets have the sequence numbers they would have had.
@@ -287,7 +270,8 @@ static void complete_send(struct emu_world *w, const struct delivery *d)
 	if (from->rnr_tries) /* on a line that the peer reads */
 		from->rnr_tries = 0;
 	if (!(d->wr->flags & NIC_WR_SUPPRESS))
-		push_own_completion(w, d);
+		emu_cq_push(w, from->send_cq, d->index, d->wr->wr_id, d->wr->length, NIC_OP_SEND,
+			    NIC_WC_SUCCESS, d->wr->flags & NIC_WR_QUIET);
 }
 
 /*

@@ -127,7 +127,7 @@ static EMU_COLD bool help_with_split(struct emu_world *w)
 	return false;
 }
 
-/* look: the number of the inline CQE was this, or there may be a completion in the ring. */
+/* Take the next completion, if it is there. look: the number that was in the inline CQE. */
 static __attribute__((noinline)) bool take_one(struct emu_world *w, struct emu_cq *cq,
 					       struct nic_wc *wc, struct emu_inline_cqe *cqe,
 					       uint32_t look)
@@ -180,7 +180,7 @@ int emu_direct_poll(struct nic_cq *base, struct nic_wc *wc, int n)
 	return got;
 }
 
-/* In lockstep, or with the fabric's lock. */
+/* emu_direct_spin in lockstep, or with the fabric's lock. */
 static __attribute__((noinline)) bool spin_general(struct emu_world *w, struct emu_cq *cq,
 						   struct nic_wc *wc)
 {

@@ -63,22 +63,19 @@ void emu_inbox_tell(struct emu_world *w, uint16_t process, const struct emu_upca
 /* The payload of the running event. EMU_COPY_BAD_TARGET: no room for the data. */
 enum emu_copy emu_inbox_copy(struct emu_world *w, const struct emu_place *to, uint64_t from,
 			     uint64_t length);
-/*
- * The payload of an earlier event, with its completion: if the running event is rolled back, the
- * message stays.
- */
+/* The payload of an earlier event. The message stays if the running event is rolled back. */
 enum emu_copy emu_inbox_copy_late(struct emu_world *w, const struct emu_place *to, uint64_t from,
 				  uint64_t length, const struct emu_lost *lost);
 /*
  * The completion of the message whose packet the running event copies, if this is its last packet.
- * A Write has none, and `qp` is 0 where no QP of the receiver is known.
+ * `qp` is 0 if there is none, or if the event names no QP of the receiver.
  */
 struct emu_lost emu_inbox_completion(struct emu_world *w);
 /*
  * A payload could not be placed: its completion, if it has one, says so, and the connection ends.
  */
 void emu_inbox_lose(struct emu_world *w, const struct emu_lost *lost);
-/* The trace said that a Receive of this process completed; the program gets an error. */
+/* Trace that a Receive of this process, which had completed in the trace, fails after all. */
 void emu_inbox_note_lost(struct emu_world *w);
 
 /* Take and run all messages of this process. */

@@ -251,11 +251,8 @@ bool evd_take(struct evd *evd, DAT_EVENT *event)
 /* Of an EVD that is direct; a poll may let time pass. */
 static HOT bool evd_take_direct(struct evd *evd, DAT_EVENT *event)
 {
-	struct nic_wc wc;
-
-	if (!evd->obj.nic->ops->cq_spin(evd->cq, &wc))
+	if (!evd_spin(evd, event))
 		return false;
-	evd_hand_over(evd, &wc, event);
 	evd_made_room(evd);
 	return true;
 }
@@ -327,14 +324,10 @@ DAT_RETURN dat__evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 DAT_RETURN dat__evd_dequeue_traced(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 {
 	struct evd *evd = obj_as(struct evd, obj_peek(handle, OBJ_QUICK_DEQUEUE));
-	struct nic_wc wc;
 
 	if (!evd || !event)
 		return dat__evd_dequeue_careful(handle, event);
-	if (!evd->obj.nic->ops->cq_spin(evd->cq, &wc))
-		return DAT_QUEUE_EMPTY;
-	evd_hand_over(evd, &wc, event);
-	return DAT_SUCCESS;
+	return evd_spin(evd, event) ? DAT_SUCCESS : DAT_QUEUE_EMPTY;
 }
 
 static void evd_discard(struct evd *evd, struct evd_entry *entry)

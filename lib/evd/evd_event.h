@@ -73,4 +73,15 @@ static inline void evd_hand_over(struct evd *evd, const struct nic_wc *wc, DAT_E
 	backend_busy(evd->obj.nic);
 }
 
+/* Poll the CQ and hand out what it has. The queue of the EVD is empty. */
+static HOT bool evd_spin(struct evd *evd, DAT_EVENT *event)
+{
+	struct nic_wc wc;
+
+	if (!evd->obj.nic->ops->cq_spin(evd->cq, &wc))
+		return false;
+	evd_hand_over(evd, &wc, event);
+	return true;
+}
+
 #endif /* LIB_EVD_EVD_EVENT_H */

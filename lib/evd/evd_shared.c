@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * evd_shared.c - dat_evd_dequeue in a shared fabric: under the biased lock (host/bias.h) while the
- * process has a single thread that calls, without the fabric's lock.
+ * evd_shared.c - dat_evd_dequeue in a shared fabric. It holds the biased lock (host/bias.h), or the
+ * backend's lock once several threads of the program call, and not the fabric's lock.
  */
 #include "lib/api.h"
 #include "evd_event.h"
@@ -33,23 +33,13 @@ static bool evd_has_nothing(const struct backend *b, const struct evd *evd)
 	return (!evd->cq || evd->obj.nic->ops->cq_count(evd->cq) == 0) && b->kind->quiet(b->shared);
 }
 
-/* The EVD has more than completions, a thread waits for it, or it has overflowed. */
+/* The EVD does not allow the fast dequeue, or there is no `event` to fill in. */
 static COLD DAT_RETURN dequeue_other(struct backend *b, struct evd *evd, DAT_EVENT *event)
 {
 	if (event && evd_queued(evd) == 0 && !evd_has_waiter(evd) && TAILQ_EMPTY(&evd->notes) &&
 	    evd_has_nothing(b, evd))
 		return dequeue_nothing(b);
 	return dequeue_careful(b, evd->obj.handle, event);
-}
-
-static HOT bool evd_take_quick(struct evd *evd, DAT_EVENT *event)
-{
-	struct nic_wc wc;
-
-	if (!evd->obj.nic->ops->cq_spin(evd->cq, &wc))
-		return false;
-	evd_hand_over(evd, &wc, event);
-	return true;
 }
 
 /* In a traced world: the line of a completion is written with the world's lock. */
@@ -59,7 +49,7 @@ static __attribute__((noinline)) DAT_RETURN dequeue_noted(struct backend *b, str
 	bool taken = false;
 
 	if (evd->obj.nic->ops->cq_count(evd->cq) && b->kind->line_begin(b->shared)) {
-		taken = evd_take_quick(evd, event);
+		taken = evd_spin(evd, event);
 		b->kind->line_end(b->shared);
 	}
 	if (taken)
@@ -70,8 +60,9 @@ static __attribute__((noinline)) DAT_RETURN dequeue_noted(struct backend *b, str
 }
 
 /*
- * OBJ_QUICK_DEQUEUE: the queue of the EVD is empty, only completions can arrive, no thread waits,
- * and it has not overflowed. So nothing has to be told that there is room.
+ * OBJ_QUICK_DEQUEUE: the queue of the EVD is empty, only completions can arrive, no thread waits
+ * for it, and it has not overflowed. Such a dequeue ends no overflow, and no event waits for the
+ * room that it makes.
  */
 DAT_RETURN dat__evd_dequeue_biased(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 {
@@ -84,7 +75,7 @@ DAT_RETURN dat__evd_dequeue_biased(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 		return dequeue_other(b, evd, event);
 	if (__builtin_expect(evd->obj.nic->tracing, 0))
 		return dequeue_noted(b, evd, event);
-	if (evd_take_quick(evd, event))
+	if (evd_spin(evd, event))
 		return dequeue_done(b);
 	if (b->kind->quiet(b->shared))
 		return dequeue_nothing(b);

@@ -63,7 +63,7 @@ beside() {
 # The parts of a report, from its title to an empty line
 section() { sed -n "/^$1:\$/,/^\$/p" out; }
 
-echo 1..120
+echo 1..121
 finds credit 1 'exits with 1'
 finds rearm 1 'exits with 1'
 finds reset 4 'is stuck'
@@ -309,7 +309,19 @@ holds "traces of schedules are in memory" kept "^$memory/datsim-[^/]*/trace[0-9]
 holds "traces are in TMPDIR if it is set" kept "^$scratch/tmp/datsim-[^/]*/trace[0-9]+$" \
 	env TMPDIR="$scratch/tmp"
 
-# A program without access to the memory of this tool.
+# small COMMAND...: with a /dev/shm that has no room for the longest trace, as in a container
+small() {
+	# shellcheck disable=SC2016
+	unshare -rm sh -c 'mount -t tmpfs -o size=16m tmpfs /dev/shm && exec "$@"' - "$@"
+}
+if small true 2> noise; then
+	holds "traces are in /tmp if /dev/shm is small" kept "^/tmp/datsim-[^/]*/trace[0-9]+$" \
+		small env -u TMPDIR
+else
+	cannot "no file system can be mounted" "traces are in /tmp if /dev/shm is small"
+fi
+
+# A program that has no rights over this tool, in a user namespace of its own.
 if unshare -r true 2> noise; then
 	expect 0 'hold$' explore --runs 5 -- unshare -r "$behaves" well
 else

@@ -149,7 +149,7 @@ bool scratch_folder(struct text *folder, struct text *error)
 	return false;
 }
 
-/* A container may have a small one, or none. */
+/* Is it in memory, and has it that much space? The /dev/shm of a container is often small. */
 static bool has_room(const char *folder, uint64_t bytes)
 {
 	struct statfs fs;
@@ -166,7 +166,10 @@ bool memory_folder(struct text *folder, uint64_t bytes)
 	if ((tmp && *tmp) || !has_room("/dev/shm", bytes))
 		return false;
 	text_add(folder, "/dev/shm/datsim-traces-XXXXXX");
-	return mkdtemp(folder->s) != NULL;
+	if (mkdtemp(folder->s))
+		return true;
+	folder->length = 0;
+	return false;
 }
 
 /* ---- standard streams ---- */

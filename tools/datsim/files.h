@@ -30,8 +30,8 @@ bool clear_file(const char *path, struct text *error);
 /* A new folder, in $TMPDIR or /tmp. */
 bool scratch_folder(struct text *folder, struct text *error);
 /*
- * One in memory, in /dev/shm. False: that has no room for so many bytes, or the user chose another
- * place by TMPDIR.
+ * A new folder in memory (/dev/shm). False: there is no room for so many bytes, or TMPDIR names
+ * another place.
  */
 bool memory_folder(struct text *folder, uint64_t bytes);
 

@@ -298,7 +298,7 @@ START_TEST(where_it_cannot_be_placed_from_outside_it_goes_to_the_inbox)
 }
 END_TEST
 
-/* A process that dies in the event that settles it leaves the message of the earlier one. */
+/* Recovery drops the messages of an event that it rolls back; this is of an earlier one. */
 START_TEST(what_it_leaves_in_an_inbox_is_not_of_the_running_event)
 {
 	static const struct emu_event next = { .order = 5ul << 8 | EMU_EV_DATA, .qp = QP };
@@ -317,7 +317,7 @@ START_TEST(what_it_leaves_in_an_inbox_is_not_of_the_running_event)
 }
 END_TEST
 
-/* Such as `datsim fabric`, which has no entry, and no place to keep what it opens. */
+/* A guest (`datsim fabric`) has no entry, and would leak the descriptor. */
 START_TEST(a_guest_opens_no_memory)
 {
 	copy(4);

@@ -297,6 +297,19 @@ START_TEST(a_process_apart_has_all_that_the_arena_had)
 }
 END_TEST
 
+/* Of another process it has no part any more, and it must not write to one. */
+START_TEST(a_process_apart_keeps_only_a_payload_of_its_own)
+{
+	struct emu_handed *handed = &fab->shared.lockstep.handed;
+
+	handed->process = _i == 0 ? OWN : OTHER;
+	handed->length = 4;
+	ck_assert(emu_apart(world, fab->shared.lock.word));
+	ck_assert_uint_eq(handed->length, _i == 0 ? 4 : 0);
+	ck_assert_int_eq(unlink(world->membership->path), 0);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	TCase *tcase = tcase_create("payload");
@@ -311,6 +324,7 @@ static void fill(Suite *suite)
 			    EMU_QP_UNANSWERED);
 	tcase_add_test(tcase, a_packet_with_payload_follows_the_one_before_into_the_inbox);
 	tcase_add_test(tcase, a_process_apart_has_all_that_the_arena_had);
+	tcase_add_loop_test(tcase, a_process_apart_keeps_only_a_payload_of_its_own, 0, 2);
 	suite_add_tcase(suite, tcase);
 }
 

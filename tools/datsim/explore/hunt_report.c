@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A schedule that failed: makes it short, prints it and the command that replays it: hunt.h. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -294,7 +295,7 @@ static void tell_story(const struct hunt *hunt, const char *script, const struct
 	runner_trace(&hunt->runners, 0, &from);
 	story.name = script;
 	add_run(hunt, script, &command);
-	if (stat(text_of(&from), &st) || st.st_size == 0) {
+	if (stat(text_of(&from), &st) ? errno == ENOENT : st.st_size == 0) {
 		text_add(&text, "\nscript:   %s (the run left no trace)\n", script);
 	} else if (read_whole(text_of(&from), TRACE_BYTES_MAX, &trace, &error)) {
 		if (hunt->failure.how == ENDED_HUNG &&

@@ -231,13 +231,12 @@ static bool same_outcome(const struct watch_entry *done, struct span got)
 	       (span_is(got, "SUCCESS") || span_is(got, "IBV_WC_SUCCESS"));
 }
 
-/* "note lost": a Receive had completed, and the program gets an error. */
+#define LOST "lost: a Receive of "
+
+/* A note says that a Receive that had completed fails after all: has one not been polled yet? */
 static bool take_lost(struct watch *watch)
 {
-	bool lost = watch->lost > 0;
-
-	watch->lost -= lost;
-	return lost;
+	return watch->lost > 0 && watch->lost-- > 0;
 }
 
 /* uDAPL's lines do not say which successes are told, nor of which kind of request one is. */
@@ -426,7 +425,7 @@ static void take_line(struct watch *watch, const struct trace_line *line)
 	watch->late |= trace_keeps_end(line);
 	watch->spoiled |= line_spoils(line);
 	watch->twisted |= line_twists(line);
-	watch->lost += span_is(line->verb, "note") && span_starts(line->rest, "lost: ");
+	watch->lost += span_is(line->verb, "note") && span_starts(line->rest, LOST);
 	if (span_is(line->verb, "violation"))
 		take_violation(watch, line);
 	if (watch->blind)
