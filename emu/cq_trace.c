@@ -66,11 +66,18 @@ static EMU_COLD void trace_post_text(struct emu_world *w, const struct emu_qp *q
 			       verbs[wr->opcode], wr->length, wr->num_sge, message, text);
 }
 
+/* The record of an Endpoint's request that has no more than those of uDAPL. */
+static inline void trace_post_ep(struct emu_world *w, const struct emu_qp *qp, uint32_t length,
+				 uint32_t segments, uint32_t message, enum nic_opcode opcode)
+{
+	emu_record_of(w, EMU_RECORD_POST, qp, length, segments, message, (uint32_t)opcode);
+}
+
 void emu_trace_post(struct emu_world *w, const struct emu_qp *qp, const struct nic_send_wr *wr,
 		    uint32_t message)
 {
 	if (qp->noun == NIC_NOUN_EP && wr->opcode <= NIC_OP_READ)
-		emu_record_of(w, EMU_RECORD_POST, qp, wr->length, wr->num_sge, message, wr->opcode);
+		trace_post_ep(w, qp, wr->length, wr->num_sge, message, wr->opcode);
 	else if (qp->noun != NIC_NOUN_EP && is_ordinary(qp, wr))
 		emu_record_of(w,
 			      wr->flags & NIC_WR_SUPPRESS ? EMU_RECORD_POST_UNSIGNALED
@@ -80,20 +87,28 @@ void emu_trace_post(struct emu_world *w, const struct emu_qp *qp, const struct n
 		trace_post_text(w, qp, wr, message);
 }
 
+static int trace_send_of_verbs(struct emu_world *w, const struct emu_qp *qp,
+			       const struct emu_swqe *wqe)
+{
+	/* The line of a Send has nothing of the other fields. */
+	struct nic_send_wr wr = { .wr_id = wqe->wr_id,
+				  .length = wqe->length,
+				  .opcode = NIC_OP_SEND,
+				  .num_sge = 1 };
+
+	emu_trace_post(w, qp, &wr, wqe->message);
+	return 0;
+}
+
 int emu_trace_send_one(struct nic_qp *base)
 {
 	const struct emu_local_qp *local = emu_local_qp(base);
 	const struct emu_qp *qp = local->entry;
 	const struct emu_swqe *wqe = emu_wqe_in(local->sq, &qp->sq, qp->sq.put - 1);
-	struct nic_send_wr wr;
 
-	/* The line of a Send has nothing of the other fields. */
-	wr.wr_id = wqe->wr_id;
-	wr.length = wqe->length;
-	wr.opcode = NIC_OP_SEND;
-	wr.num_sge = 1;
-	wr.flags = 0;
-	emu_trace_post(local->world, qp, &wr, wqe->message);
+	if (qp->noun != NIC_NOUN_EP)
+		return trace_send_of_verbs(local->world, qp, wqe);
+	trace_post_ep(local->world, qp, wqe->length, 1, wqe->message, NIC_OP_SEND);
 	return 0;
 }
 

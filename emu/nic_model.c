@@ -110,6 +110,7 @@ const struct nic_ops emu_ops = {
 	.recv_one = emu_recv_one,
 	.cq_spin = emu_cq_spin,
 	.spin_one = emu_spin_one,
+	.spin_one_traced = emu_spin_one_traced,
 
 	/* cm.c: connection management */
 	.listen = emu_listen,

@@ -5,13 +5,14 @@
 
 #include "emu/fabric/fabric.h"
 
-/* Behind the door: nic_ops.send_one, recv_one, cq_spin and spin_one. */
+/* Behind the door: the functions of nic_ops with these names. */
 int emu_send_one(struct nic_qp *qp, uint64_t addr, void *request, uint64_t wr_id, uint32_t length,
 		 uint32_t lkey);
 int emu_recv_one(struct nic_qp *qp, uint64_t addr, void *request, uint64_t wr_id, uint32_t length,
 		 uint32_t lkey);
 bool emu_cq_spin(struct nic_cq *cq, struct nic_wc *wc);
 int emu_spin_one(struct nic_cq *cq, void *out);
+int emu_spin_one_traced(struct nic_cq *cq, void *out);
 
 /* Run that event, which is the next of the queue. */
 void emu_run_event(struct emu_world *w, const struct emu_event *event);

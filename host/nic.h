@@ -283,6 +283,8 @@ struct nic_ops {
 	 * thing that it does. For PATH_PRIVATE, as send_one.
 	 */
 	int (*spin_one)(struct nic_cq *cq, void *out);
+	/* The same for PATH_TRACED: the completion goes to nic_upcalls.completed_traced. */
+	int (*spin_one_traced)(struct nic_cq *cq, void *out);
 	uint32_t (*cq_count)(struct nic_cq *cq);
 	/*
 	 * Accept at most n unpolled completions from now on (n <= depth): part of the event queue's

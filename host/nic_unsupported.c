@@ -47,6 +47,17 @@ static int no_spin_one(struct nic_cq *cq, void *out)
 			     nic_wc_what(wc.opcode, wc.status));
 }
 
+static int no_spin_one_traced(struct nic_cq *cq, void *out)
+{
+	const struct nic_upcalls *up = cq->nic->up;
+	struct nic_wc wc;
+
+	if (!cq->nic->ops->cq_spin(cq, &wc))
+		return up->no_completion(out);
+	return up->completed_traced(out, cq->ctx, wc.qp, wc.wr_id, wc.length,
+				    nic_wc_what(wc.opcode, wc.status));
+}
+
 static int no_mw_alloc(struct nic_pd *pd, struct nic_mw **mw)
 {
 	(void)pd;
@@ -284,6 +295,7 @@ const struct nic_ops nic_unsupported = {
 	MISSING(cq_poll),
 	MISSING(cq_spin),
 	.spin_one = no_spin_one,
+	.spin_one_traced = no_spin_one_traced,
 	MISSING(cq_count),
 	MISSING(cq_limit),
 	MISSING(cq_arm),

@@ -160,6 +160,7 @@ static const struct nic_upcalls front_upcalls = {
 	.recv_refused = dto_recv_refused,
 	.recv_posted = dto_recv_posted,
 	.completed = evd_on_completed,
+	.completed_traced = evd_on_completed_traced,
 	.no_completion = evd_on_no_completion,
 	.cq_notify = evd_on_notify,
 	.cq_lost = evd_on_lost,

@@ -28,6 +28,7 @@ static void fill_ops(struct nic_ops *ops)
 	ops->post_recv = emu_direct_recv;
 	/* Only direct.h posts and polls without the fabric's lock. */
 	ops->spin_one = nic_unsupported.spin_one;
+	ops->spin_one_traced = nic_unsupported.spin_one_traced;
 	ops->send_one = nic_unsupported.send_one;
 	ops->recv_one = nic_unsupported.recv_one;
 }

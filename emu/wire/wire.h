@@ -71,14 +71,44 @@ static inline uint32_t emu_wire_mtu(const struct emu_world *w, const struct emu_
 /* Number of packets of a request of this QP on the wire. */
 uint32_t emu_wire_packets(const struct emu_world *w, const struct emu_qp *qp,
 			  const struct emu_swqe *swqe);
+/* Number of packets of so many bytes. */
+uint32_t emu_wire_packets_of(const struct emu_world *w, const struct emu_qp *qp, uint32_t length);
+
 /* Sequence numbers that a request takes; a READ takes those of its response. */
-uint32_t emu_wire_span(const struct emu_world *w, const struct emu_qp *qp,
-		       const struct emu_swqe *swqe);
+static inline uint32_t emu_wire_span(const struct emu_world *w, const struct emu_qp *qp,
+				     const struct emu_swqe *swqe)
+{
+	if (swqe->opcode == NIC_OP_BIND || swqe->length <= EMU_MTU_LEAST)
+		return 1;
+	return emu_wire_packets_of(w, qp, swqe->length);
+}
+
+/* Packets beyond one a request, of those from `index` on that emu_wire_count has counted. */
+uint32_t emu_wire_counted_from(struct emu_world *w, const struct emu_qp *qp, uint32_t index);
+
+#define EMU_PSN_MASK      0xffffffu
+#define EMU_PSN_NEAR_WRAP 64u /* of a first PSN, at most: wrapping gets tested */
+
 /* The sequence number of the first packet of qp's connection. */
-uint32_t emu_wire_first_psn(const struct emu_qp *qp);
-/* The sequence number of a packet of a request still on qp's send queue. */
-uint32_t emu_wire_psn(struct emu_world *w, const struct emu_qp *qp, uint32_t index,
-		      uint32_t packet);
+static inline uint32_t emu_wire_first_psn(const struct emu_qp *qp)
+{
+	return EMU_PSN_MASK - (qp->epoch * 7 + qp->name) % EMU_PSN_NEAR_WRAP;
+}
+
+/*
+ * The sequence number of a packet of a request still on qp's send queue. It is counted from the
+ * newest request back, so that posting one costs nothing.
+ */
+static inline uint32_t emu_wire_psn(struct emu_world *w, const struct emu_qp *qp, uint32_t index,
+				    uint32_t packet)
+{
+	uint32_t psn = emu_wire_first_psn(qp) + qp->psn_more + index + packet;
+
+	if (__builtin_expect((int32_t)(qp->psn_counted - index) > 0, 0))
+		psn -= emu_wire_counted_from(w, qp, index);
+	return psn & EMU_PSN_MASK;
+}
+
 /* A request of several packets is transmitted or retransmitted: count its sequence numbers once. */
 void emu_wire_count(struct emu_world *w, struct emu_qp *qp, uint32_t index);
 /* qp retransmits from this packet on. */

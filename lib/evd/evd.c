@@ -161,7 +161,7 @@ void evd_drain(struct evd *evd)
 	while (evd_queued(evd) < (uint32_t)evd->qlen &&
 	       obj_nic(&evd->obj)->ops->cq_poll(evd->cq, &wc, 1) == 1) {
 		evd_completion(evd->obj.handle, &wc, &event);
-		evd_push(evd, &event, evd_origin_of(&wc), wc.qp->ctx);
+		evd_push(evd, &event, evd_origin_of(wc.opcode), wc.qp->ctx);
 		if (wc_is_notification(&wc))
 			evd->notified = true;
 	}
@@ -300,6 +300,19 @@ int evd_on_completed(void *event, void *cq_ctx, struct nic_qp *qp, uint64_t cook
 	return DAT_SUCCESS;
 }
 
+/* As evd_hand_over does it. */
+int evd_on_completed_traced(void *event, void *cq_ctx, struct nic_qp *qp, uint64_t cookie,
+			    uint32_t length, uint32_t what)
+{
+	struct evd *evd = cq_ctx;
+	uint8_t opcode = nic_what_opcode(what);
+
+	backend_busy(qp->nic);
+	evd_fill_completion(event, evd->obj.handle, qp->ctx, cookie, length, nic_what_status(what));
+	evd_reap(evd, qp->ctx, evd_origin_of(opcode), event);
+	return DAT_SUCCESS;
+}
+
 int evd_on_no_completion(void *event)
 {
 	(void)event;
@@ -327,7 +340,7 @@ DAT_RETURN dat__evd_dequeue_traced(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 
 	if (!evd || !event)
 		return dat__evd_dequeue_careful(handle, event);
-	return evd_spin(evd, event) ? DAT_SUCCESS : DAT_QUEUE_EMPTY;
+	return (DAT_RETURN)evd->cq->nic->ops->spin_one_traced(evd->cq, event);
 }
 
 static void evd_discard(struct evd *evd, struct evd_entry *entry)

@@ -101,6 +101,8 @@ void async_send_catastrophe(struct dat_adapter *adapter);
 /* Upcalls. */
 int evd_on_completed(void *event, void *cq_ctx, struct nic_qp *qp, uint64_t cookie, uint32_t length,
 		     uint32_t what);
+int evd_on_completed_traced(void *event, void *cq_ctx, struct nic_qp *qp, uint64_t cookie,
+			    uint32_t length, uint32_t what);
 int evd_on_no_completion(void *event);
 void evd_on_notify(void *cq_ctx);
 void evd_on_lost(void *cq_ctx, void *qp_ctx, enum nic_opcode lost);

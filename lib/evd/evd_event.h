@@ -37,11 +37,11 @@ static inline uint32_t evd_queued(const struct evd *evd)
 	return evd->queue.count;
 }
 
-static inline enum evd_origin evd_origin_of(const struct nic_wc *wc)
+static inline enum evd_origin evd_origin_of(uint8_t opcode)
 {
-	if (wc->opcode == NIC_OP_RECV)
+	if (opcode == NIC_OP_RECV)
 		return EVD_RECV;
-	return __builtin_expect(wc->opcode == NIC_OP_BIND, 0) ? EVD_BIND : EVD_REQUEST;
+	return __builtin_expect(opcode == NIC_OP_BIND, 0) ? EVD_BIND : EVD_REQUEST;
 }
 
 /*
@@ -69,7 +69,7 @@ static inline void evd_reap(struct evd *evd, struct ep *ep, enum evd_origin orig
 static inline void evd_hand_over(struct evd *evd, const struct nic_wc *wc, DAT_EVENT *event)
 {
 	evd_completion(evd->obj.handle, wc, event);
-	evd_reap(evd, wc->qp->ctx, evd_origin_of(wc), event);
+	evd_reap(evd, wc->qp->ctx, evd_origin_of(wc->opcode), event);
 	backend_busy(evd->obj.nic);
 }
 

@@ -16,15 +16,16 @@
 #define BYTES   24u
 #define QUANTUM (10u * LATENCY_NS)
 
-/* emu_spin_one, emu_cq_spin, and emu_cq_spin while the fabric is traced */
+/* emu_spin_one and emu_cq_spin, and emu_spin_one_traced and emu_cq_spin while it is traced */
 enum {
 	BY_UPCALL,
 	PLAIN,
+	TRACED_BY_UPCALL,
 	TRACED,
 	POLLS
 };
 
-static const char *const poll_names[POLLS] = { "upcall", "plain", "traced" };
+static const char *const poll_names[POLLS] = { "upcall", "plain", "traced, upcall", "traced" };
 
 static void open_pair(int poll)
 {
@@ -36,7 +37,7 @@ static void open_pair(int poll)
 	side_open(&w.b, "emu1");
 	plain_pair();
 	run_quiet();
-	must(dat_sim_trace(w.sim, poll == TRACED ? DAT_TRUE : DAT_FALSE));
+	must(dat_sim_trace(w.sim, poll >= TRACED_BY_UPCALL ? DAT_TRUE : DAT_FALSE));
 }
 
 static void post_receive(int n, uint8_t flags)
@@ -90,6 +91,15 @@ static void hear_notification(void *cq_ctx)
 	notified++;
 }
 
+static bool poll_in_way(int poll, struct nic_cq *cq)
+{
+	if (poll == BY_UPCALL)
+		return emu_ops.spin_one(cq, &heard);
+	if (poll == TRACED_BY_UPCALL)
+		return emu_ops.spin_one_traced(cq, &heard);
+	return emu_ops.cq_spin(cq, &heard);
+}
+
 /* One call. False: there is no completion. */
 static bool poll_once(int poll, DAT_EVD_HANDLE evd)
 {
@@ -98,12 +108,13 @@ static bool poll_once(int poll, DAT_EVD_HANDLE evd)
 	struct nic_upcalls calls = *up;
 	bool found;
 
-	calls.completed = hear_completion;
+	calls.completed = poll == BY_UPCALL ? hear_completion : NULL;
+	calls.completed_traced = poll == TRACED_BY_UPCALL ? hear_completion : NULL;
 	calls.no_completion = hear_nothing;
 	calls.cq_notify = hear_notification;
 	memset(&heard, 0xee, sizeof(heard));
 	cq->nic->up = &calls;
-	found = poll == BY_UPCALL ? emu_ops.spin_one(cq, &heard) : emu_ops.cq_spin(cq, &heard);
+	found = poll_in_way(poll, cq);
 	cq->nic->up = up;
 	return found;
 }
@@ -161,17 +172,18 @@ END_TEST
 /* A Receive has NIC_WR_QUIET if it was posted so, and NIC_WR_SOLICITED of its message. */
 START_TEST(its_flags_are_those_of_a_queued_one)
 {
+	int poll = _i ? TRACED : PLAIN;
 	uint8_t received, sent;
 
-	open_pair(_i);
+	open_pair(poll);
 	for (int i = 0; i < 2; i++) {
 		post_receive(1, NIC_WR_QUIET);
 		send_message(2, NIC_WR_SOLICITED | NIC_WR_QUIET);
 		if (i == 0)
 			run_quiet(); /* which queues both */
-		expect_completion(_i, w.b.recv, 1, NIC_OP_RECV);
+		expect_completion(poll, w.b.recv, 1, NIC_OP_RECV);
 		received = heard.flags;
-		expect_completion(_i, w.a.request, 2, NIC_OP_SEND);
+		expect_completion(poll, w.a.request, 2, NIC_OP_SEND);
 		sent = heard.flags;
 		ck_assert_uint_eq(received, NIC_WR_QUIET | NIC_WR_SOLICITED);
 		ck_assert_uint_eq(sent, NIC_WR_QUIET);
@@ -266,7 +278,7 @@ START_TEST(its_lines_in_the_trace_are_those_of_a_queued_one)
 	DAT_UINT64 begin;
 	size_t before;
 
-	open_pair(TRACED);
+	open_pair(TRACED_BY_UPCALL + _i);
 	for (int i = 0; i < 2; i++) {
 		post_receive(1, 0);
 		send_message(2, 0);
@@ -274,12 +286,28 @@ START_TEST(its_lines_in_the_trace_are_those_of_a_queued_one)
 		before = trace_length();
 		if (i == 0)
 			run_quiet();
-		expect_completion(TRACED, w.b.recv, 1, NIC_OP_RECV);
-		expect_completion(TRACED, w.a.request, 2, NIC_OP_SEND);
+		expect_completion(TRACED_BY_UPCALL + _i, w.b.recv, 1, NIC_OP_RECV);
+		expect_completion(TRACED_BY_UPCALL + _i, w.a.request, 2, NIC_OP_SEND);
 		lines_from(before, begin, lines[i], sizeof(lines[i]));
 	}
 	ck_assert_str_eq(lines[0], lines[1]);
 	ck_assert_ptr_nonnull(strstr(lines[1], " complete "));
+}
+END_TEST
+
+/* Its call still is that of a traced fabric, until the front hears of it. */
+START_TEST(a_trace_that_has_ended_gets_no_line)
+{
+	size_t before;
+
+	open_pair(TRACED_BY_UPCALL);
+	before = trace_length();
+	model_world()->fab->trace_on = false;
+	post_receive(1, 0);
+	send_message(2, 0);
+	expect_completion(TRACED_BY_UPCALL, w.b.recv, 1, NIC_OP_RECV);
+	expect_completion(TRACED_BY_UPCALL, w.a.request, 2, NIC_OP_SEND);
+	ck_assert_uint_eq(trace_length(), before);
 }
 END_TEST
 
@@ -446,12 +474,13 @@ static void fill(Suite *suite)
 {
 	unit_add(suite, a_completion_goes_to_the_poll_that_ran_its_event, POLLS, NULL);
 	/* An upcall has no flags. */
-	unit_add_case(suite, "its_flags_are_those_of_a_queued_one",
-		      its_flags_are_those_of_a_queued_one, PLAIN, POLLS, NULL);
+	unit_add(suite, its_flags_are_those_of_a_queued_one, 2, NULL);
 	unit_add(suite, a_poll_of_another_queue_leaves_each_completion_to_its_own, POLLS, NULL);
 	unit_add(suite, a_poll_for_the_end_of_a_Send_queues_the_Receive_on_the_way, POLLS, NULL);
 	unit_add(suite, what_was_queued_comes_before_what_is_handed_over, POLLS, NULL);
-	unit_add(suite, its_lines_in_the_trace_are_those_of_a_queued_one, 1, NULL);
+	unit_add(suite, its_lines_in_the_trace_are_those_of_a_queued_one, POLLS - TRACED_BY_UPCALL,
+		 NULL);
+	unit_add(suite, a_trace_that_has_ended_gets_no_line, 1, NULL);
 	unit_add(suite, a_packet_that_a_rule_drops_completes_nothing_before_it_is_sent_again, POLLS,
 		 NULL);
 	unit_add(suite, a_completion_of_an_armed_queue_notifies_and_is_polled, POLLS, NULL);
