@@ -60,18 +60,22 @@ void emu_section_end(struct emu_world *w)
 
 static void copy_qp(struct emu_world *w, struct emu_section *s, uint32_t index)
 {
-	const struct emu_fabric *fab = w->fab;
+	struct emu_fabric *fab = w->fab;
 	struct emu_kept *kept = &s->kept[s->qps];
 	const struct emu_qp *qp = &EMU_AT(fab->qp, index);
+	struct emu_cq *send_cq = &EMU_AT(fab->cq, qp->send_cq);
+	struct emu_cq *recv_cq = &EMU_AT(fab->cq, qp->recv_cq);
 
 	kept->index = index;
 	kept->qp = *qp;
-	kept->send_cq = EMU_AT(fab->cq, qp->send_cq);
-	kept->recv_cq = EMU_AT(fab->cq, qp->recv_cq);
+	kept->send_put = send_cq->put;
+	kept->send_armed = send_cq->armed;
+	kept->recv_put = recv_cq->put;
+	kept->recv_armed = recv_cq->armed;
 	kept->srq = EMU_AT(fab->srq, qp->srq);
 	s->qps++;
-	emu_cq_event_begin(&EMU_AT(w->fab->cq, qp->send_cq));
-	emu_cq_event_begin(&EMU_AT(w->fab->cq, qp->recv_cq));
+	emu_cq_event_begin(send_cq);
+	emu_cq_event_begin(recv_cq);
 }
 
 void emu_section_event(struct emu_world *w, const struct emu_event *event)
@@ -127,10 +131,10 @@ static void restore_but_posts(struct emu_qp *qp, const struct emu_qp *was)
 }
 
 /* An event adds completions and disarms; the owner polls meanwhile, and sees in_event. */
-static void restore_cq(struct emu_cq *cq, const struct emu_cq *was)
+static void restore_cq(struct emu_cq *cq, uint32_t put, uint8_t armed)
 {
-	cq->armed = was->armed;
-	__atomic_store_n(&cq->put, was->put, __ATOMIC_RELAXED);
+	cq->armed = armed;
+	__atomic_store_n(&cq->put, put, __ATOMIC_RELAXED);
 }
 
 /* A list that the event changed becomes empty: its blocks may have been freed. */
@@ -177,8 +181,8 @@ static void roll_back_event(struct emu_world *w)
 		const struct emu_kept *kept = &s->kept[i - 1];
 
 		restore_qp(&EMU_AT(fab->qp, kept->index), &kept->qp);
-		restore_cq(&EMU_AT(fab->cq, kept->qp.send_cq), &kept->send_cq);
-		restore_cq(&EMU_AT(fab->cq, kept->qp.recv_cq), &kept->recv_cq);
+		restore_cq(&EMU_AT(fab->cq, kept->qp.send_cq), kept->send_put, kept->send_armed);
+		restore_cq(&EMU_AT(fab->cq, kept->qp.recv_cq), kept->recv_put, kept->recv_armed);
 		EMU_AT(fab->srq, kept->qp.srq) = kept->srq;
 	}
 	fab->observed = mark_in_force(s)->observed & EMU_OBSERVED_MOST;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "emu/cq.h"
 #include "emu/fabric/arena.h"
 #include "emu/fabric/queue.h"
 #include "emu/fabric/spare.h"
@@ -297,6 +298,53 @@ START_TEST(Q6_packets_of_an_event_stay_when_the_process_dies_later_in_the_sectio
 }
 END_TEST
 
+/* Four CQs: those of the sender's requests and Receives, then those of the receiver's. */
+enum {
+	CQS = 4,
+};
+
+static uint8_t armed_as(uint32_t cq)
+{
+	return cq % 2 ? EMU_ARMED_ANY : EMU_ARMED_NOT;
+}
+
+static void attach_cqs(void)
+{
+	struct emu_fabric *fab = world->fab;
+
+	for (uint32_t i = 1; i <= CQS; i++)
+		fab->cq[i] = (struct emu_cq){ .put = 10 * i, .armed = armed_as(i) };
+	fab->cqs.high = CQS;
+	for (uint32_t i = SENDER; i <= RECEIVER; i++) {
+		fab->qp[i].send_cq = 2 * i - 1;
+		fab->qp[i].recv_cq = 2 * i;
+	}
+}
+
+START_TEST(Q6_completions_of_an_event_in_which_a_process_dies_are_taken_back)
+{
+	struct emu_fabric *fab = world->fab;
+
+	connect_qps();
+	attach_cqs();
+	begin_event(1);
+	for (uint32_t i = 1; i <= CQS; i++) {
+		ck_assert_uint_ne(fab->cq[i].in_event, 0);
+		fab->cq[i].put += i;
+		fab->cq[i].armed = armed_as(i + 1);
+	}
+	emu_recover(world);
+	for (uint32_t i = 1; i <= CQS; i++) {
+		ck_assert_uint_eq(fab->cq[i].put, 10 * i);
+		ck_assert_uint_eq(fab->cq[i].armed, armed_as(i));
+		ck_assert_uint_eq(fab->cq[i].in_event, 0);
+		fab->cq[i] = (struct emu_cq){ 0 };
+	}
+	fab->cqs.high = 0;
+	forget_qps();
+}
+END_TEST
+
 /* ---- garbage ---- */
 
 static const uint16_t places[] = { OTHER, EMU_PROCESSES - 1, EMU_PROCESSES };
@@ -379,6 +427,7 @@ static void fill(Suite *suite)
 	tcase_add_loop_test(tcase,
 			    Q6_packets_of_an_event_stay_when_the_process_dies_later_in_the_section,
 			    0, 2);
+	tcase_add_test(tcase, Q6_completions_of_an_event_in_which_a_process_dies_are_taken_back);
 	tcase_add_test(tcase, Q6_a_request_whose_timer_was_lost_gets_another);
 	tcase_add_loop_test(tcase, a_connection_whose_end_a_link_holds_gets_no_other, 0, 2);
 	tcase_add_test(tcase, Q6_no_timer_runs_without_a_request_or_without_a_peer);
