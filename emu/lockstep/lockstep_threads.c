@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "lockstep.h"
@@ -84,6 +85,16 @@ static bool are_tasks(const struct emu_membership *m, const struct stat *st)
 	return st->st_dev == m->tasks_dev && st->st_ino == m->tasks_ino;
 }
 
+/* fstat. That of glibc since 2.33 is newfstatat with an empty path, which takes longer. */
+static int stat_open(int fd, struct stat *st)
+{
+#ifdef __x86_64__
+	return (int)syscall(SYS_fstat, fd, st);
+#else
+	return fstat(fd, st);
+#endif
+}
+
 /*
  * How many threads this process has; 0: /proc cannot be read. A directory has two links and one
  * more for each subdirectory (thread). This is asked at each turn, and an open directory answers in
@@ -92,7 +103,7 @@ static bool are_tasks(const struct emu_membership *m, const struct stat *st)
 static uint32_t count_tasks(struct emu_membership *m)
 {
 	struct stat st;
-	bool good = m->tasks > 0 && fstat(m->tasks, &st) == 0 && are_tasks(m, &st);
+	bool good = m->tasks > 0 && stat_open(m->tasks, &st) == 0 && are_tasks(m, &st);
 
 	if (!good)
 		good = open_tasks(m, &st);
