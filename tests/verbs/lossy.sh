@@ -62,11 +62,11 @@ test_each() {
 	echo "ok $n - $title"
 }
 
-# perftest LINES PROGRAM ARGS: so many rows of results
+# perftest LINES PROGRAM ARGS: so many rows of results; -F as in perftest.sh
 perftest() {
 	lines=$1
 	shift
-	both loss.dsim "$@" && has "$lines" "$row"
+	both loss.dsim "$@" -F && has "$lines" "$row"
 }
 
 # An end has all of its data, and so has the other one, or it was left. With the last seed, both
