@@ -117,8 +117,9 @@ debian "ibv_rc_pingpong with events" ibv_rc_pingpong same \
 	ibv_rc_pingpong -g 0 -n 100 -e + ibv_rc_pingpong -g 0 -n 100 -e localhost
 debian "rping" rping same rping -s -C 20 -V + rping -c -a localhost -C 20 -V
 told=no
+# -F: as in tests/verbs/perftest.sh
 for program in "ib_send_lat -C" "ib_atomic_lat -C" ib_send_bw ib_read_bw; do
 	# shellcheck disable=SC2086 # words of a command
 	debian "${program% -C}, whose results are of the machine's cycles" "${program% -C}" same \
-		$program -n 50 + $program -n 50 localhost
+		$program -n 50 -F + $program -n 50 -F localhost
 done

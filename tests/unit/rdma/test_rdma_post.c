@@ -248,6 +248,71 @@ START_TEST(digest_one_request_more_than_the_queue_holds)
 }
 END_TEST
 
+enum {
+	SEGMENTS = 3,
+	FEW = 2,
+	MORE = 8, /* requests */
+};
+
+static void write_segments(DAT_EP_HANDLE ep, int from, int to)
+{
+	DAT_RMR_TRIPLET target = remote(&w.b, to, SEGMENTS * SHORT);
+	DAT_LMR_TRIPLET iov[SEGMENTS];
+
+	for (int i = 0; i < SEGMENTS; i++)
+		iov[i] = segment(&w.a, from + i, SHORT);
+	must(dat_ep_post_rdma_write(ep, SEGMENTS, iov, cookie(0), &target,
+				    DAT_COMPLETION_DEFAULT_FLAG));
+}
+
+static void expect_segments(int from, int to)
+{
+	for (int i = 0; i < SEGMENTS; i++)
+		ck_assert_mem_eq(slot(&w.b, to) + i * SHORT, slot(&w.a, from + i), SHORT);
+}
+
+/* A Write of more segments than a Send has keeps them in a table, one for all of the queue. */
+START_TEST(A1_a_longer_queue_has_room_for_the_segments_of_each_request)
+{
+	DAT_EP_HANDLE ep[2], peer[2];
+	DAT_EP_ATTR attr = ep_attr();
+	DAT_EP_PARAM param;
+
+	attr.max_request_dtos = FEW;
+	attr.max_request_iov = 1;
+	attr.max_rdma_write_iov = SEGMENTS;
+	for (int i = 0; i < 2; i++) {
+		ep[i] = plain_ep_with(&w.a, &attr);
+		peer[i] = plain_ep_with(&w.b, &attr);
+		connect_eps(&w.a, ep[i], &w.b, peer[i]);
+		write_segments(ep[i], 0, 0);
+	}
+	run_quiet();
+	ck_assert_int_eq(drain(w.a.request), 2);
+	must(dat_ep_disconnect(ep[0], DAT_CLOSE_ABRUPT_FLAG));
+	run_quiet();
+	drain(w.a.connect);
+	drain(w.b.connect);
+	must(dat_ep_reset(ep[0]));
+	must(dat_ep_reset(peer[0]));
+	param.ep_attr.max_request_dtos = MORE;
+	must(dat_ep_modify(ep[0], DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &param));
+	connect_eps(&w.a, ep[0], &w.b, peer[0]);
+	for (int i = 0; i < MORE + 2 * SEGMENTS; i++)
+		fill_slot(&w.a, i, 3 * i + 1);
+	for (int i = 0; i < FEW; i++)
+		write_segments(ep[1], MORE + i * SEGMENTS, MORE + i);
+	for (int i = 0; i < MORE; i++)
+		write_segments(ep[0], i, i);
+	run_quiet();
+	ck_assert_int_eq(drain(w.a.request), MORE + FEW);
+	for (int i = 0; i < MORE; i++)
+		expect_segments(i, i);
+	for (int i = 0; i < FEW; i++)
+		expect_segments(MORE + i * SEGMENTS, MORE + i);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_test_loop(suite, G3_a_bad_handle_is_refused, BOTH);
@@ -262,6 +327,7 @@ static void fill(Suite *suite)
 		       BOTH * REACHABLE_STATES);
 	unit_test_all(suite, digest_a_Read_on_a_disconnected_Endpoint_is_flushed);
 	unit_test_loop(suite, digest_one_request_more_than_the_queue_holds, BOTH);
+	unit_test_all(suite, A1_a_longer_queue_has_room_for_the_segments_of_each_request);
 }
 
 UNIT_SUITE("rdma_post")

@@ -256,11 +256,77 @@ START_TEST(no_adapter_has_a_poll_quantum_while_time_follows_the_clock)
 }
 END_TEST
 
+static unsigned int woken;
+
+static void count_wakes(void *nic_ctx)
+{
+	ck_assert_ptr_nonnull(nic_ctx);
+	woken++;
+}
+
+enum {
+	END,
+	END_OF_A_REQUEST,
+	CONNECT,
+	ACCEPT,
+	REJECT,
+	ACTIONS
+};
+
+static DAT_CR_HANDLE prepare(int action)
+{
+	if (action == END) {
+		plain_pair();
+		return DAT_HANDLE_NULL;
+	}
+	w.a.ep = plain_ep(&w.a);
+	w.b.ep = plain_ep(&w.b);
+	if (action == ACCEPT || action == REJECT)
+		return request(w.a.ep, &w.b, QUAL);
+	listen_at(&w.b, QUAL);
+	if (action == END_OF_A_REQUEST)
+		must(try_connect(w.a.ep, &w.b, QUAL, DAT_TIMEOUT_INFINITE));
+	return DAT_HANDLE_NULL;
+}
+
+static void act(int action, DAT_CR_HANDLE cr)
+{
+	if (action == CONNECT)
+		must(try_connect(w.a.ep, &w.b, QUAL, DAT_TIMEOUT_INFINITE));
+	else if (action == ACCEPT)
+		must(dat_cr_accept(cr, w.b.ep, 0, NULL));
+	else if (action == REJECT)
+		must(dat_cr_reject(cr));
+	else
+		must(dat_ep_disconnect(w.a.ep, DAT_CLOSE_ABRUPT_FLAG));
+}
+
+/* A thread that sleeps until the event that was due next has a new event to look at. */
+START_TEST(what_begins_or_ends_a_connection_wakes_who_sleeps_by_the_clock)
+{
+	DAT_CR_HANDLE cr = prepare(_i);
+	struct nic *nic = nic_qp_of(_i == ACCEPT || _i == REJECT ? w.b.ep : w.a.ep)->nic;
+	const struct nic_upcalls *up = nic->up;
+	struct nic_upcalls calls = *up;
+
+	calls.wake = count_wakes;
+	nic->up = &calls;
+	woken = 0;
+	model_world()->following = true;
+	act(_i, cr);
+	ck_assert_uint_gt(woken, 0);
+	model_world()->following = false;
+	nic->up = up;
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_test(suite, a_poll_gives_each_completion_to_the_front);
 	unit_test_loop(suite, a_poll_that_follows_the_clock_runs_what_is_due_by_it, WAYS);
 	unit_test(suite, a_late_event_does_not_take_time_back);
+	unit_test_loop(suite, what_begins_or_ends_a_connection_wakes_who_sleeps_by_the_clock,
+		       ACTIONS);
 	unit_add(suite, a_poll_goes_as_far_as_its_quantum, 1, NULL);
 	unit_add(suite, a_poll_runs_what_is_due_at_its_end, 1, NULL);
 	unit_add(suite, a_poll_ends_at_the_time_of_the_completion, 1, NULL);

@@ -132,6 +132,18 @@ START_TEST(a_migrated_id_takes_its_events_from_behind_others)
 }
 END_TEST
 
+/* A leak of them is LeakSanitizer's to find. */
+START_TEST(a_channel_that_goes_before_its_ids_takes_its_events_along)
+{
+	begin();
+	ck_assert_int_eq(resolve_to(a, EMU1), 0);
+	ck_assert_int_eq(resolve_to(b, EMU1), 0);
+	rdma_destroy_event_channel(channel);
+	ck_assert_int_eq(rdma_destroy_id(a), 0);
+	ck_assert_int_eq(rdma_destroy_id(b), 0);
+}
+END_TEST
+
 START_TEST(an_id_that_gets_a_channel_closes_its_own)
 {
 	struct rdma_cm_id *id;
@@ -421,6 +433,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_channel_is_readable_while_it_has_events, 1, NULL);
 	unit_add(suite, a_migrated_id_takes_its_events_along, 1, NULL);
 	unit_add(suite, a_migrated_id_takes_its_events_from_behind_others, 1, NULL);
+	unit_add(suite, a_channel_that_goes_before_its_ids_takes_its_events_along, 1, NULL);
 	unit_add(suite, an_id_that_gets_a_channel_closes_its_own, 1, NULL);
 	unit_add(suite, rdma_destroy_ep_takes_the_queue_pair_along, 1, NULL);
 	unit_add(suite, an_id_without_a_channel_waits_itself, 1, NULL);
