@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * quick.c - the short way of an ordinary message: arrival, acknowledgement, poll. quick_post.c has
- * its posts.
+ * quick.c - the short way of an ordinary message: events and polls. quick_message.h has its arrival
+ * and its acknowledgement, quick_post.c its posts, quick_trace.c its polls while there is a trace.
  *
  * Nearly every message is a Send of one segment and one packet that is expected next, finds a
  * Receive of one segment, and needs no check of a key, limit or rule. Each function, here and in
- * quick_post.c, asks for all of its conditions before it changes anything. If one does not hold,
+ * those files, asks for all of its conditions before it changes anything. If one does not hold,
  * the general function does the work instead: emu_post_send (tx.c), emu_post_recv (srq.c),
  * emu_respond (nic_model.c: one step after the other), emu_tx_ack (tx.c). The results are the same:
  * tests/random/test_ways.c compares them. receive.h, cq.h and link.h have the code that is shared

@@ -59,7 +59,7 @@ static void process_restarts(void *host_ctx)
 
 /*
  * ---- upcalls, past the decorator: to the front whose object it is; those of the calls of
- * PATH_PRIVATE cannot come while there is one ----
+ * PATH_PRIVATE and PATH_TRACED cannot come while there is one ----
  */
 
 static void upcall_pass_notify(void *cq_ctx)

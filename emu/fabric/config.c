@@ -11,7 +11,6 @@
 
 #define TIME_MOST      (1ul << 50)
 #define BANDWIDTH_MOST (1ul << 60)
-#define MTU_LEAST      256u
 #define MTU_MOST       65536u
 #define RETRIES_MOST   7u
 #define ADDRESSES_MOST (1u << 24)
@@ -74,7 +73,7 @@ bool emu_config_adopt(struct emu_world *w)
 	return c->profile < EMU_PROFILES && c->latency_ns <= TIME_MOST &&
 	       c->bandwidth_bps <= BANDWIDTH_MOST && c->rnr_timer_ns <= TIME_MOST &&
 	       c->poll_quantum_ns <= TIME_MOST && c->retry_timer_ns >= 1 &&
-	       c->retry_timer_ns <= TIME_MOST && c->mtu >= MTU_LEAST && c->mtu <= MTU_MOST &&
+	       c->retry_timer_ns <= TIME_MOST && c->mtu >= EMU_MTU_LEAST && c->mtu <= MTU_MOST &&
 	       c->rnr_retry <= RETRIES_MOST && c->retry <= RETRIES_MOST &&
 	       c->addresses <= ADDRESSES_MOST && c->trace_bytes <= EMU_TRACE_BYTES &&
 	       emu_ring_is_valid(c->trace_ring) && nic_hostile_is_valid(c->hostile);

@@ -24,6 +24,7 @@
 #define EMU_RULES          256u
 #define EMU_MEMBERS        4096u /* of all multicast groups together */
 #define EMU_PRIVATE_DATA   256u  /* ruling A5 */
+#define EMU_MTU_LEAST      256u
 #define EMU_NAME           32u
 #define EMU_PROCESSES      64u  /* in a fabric at the same time */
 #define EMU_OUTSIDERS      256u /* threads of a process that take no turns */

@@ -58,8 +58,6 @@ void emu_wire_delay(struct emu_world *w, const struct emu_event *event, uint64_t
  */
 void emu_wire_retransmit(struct emu_world *w, const struct emu_event *event, uint64_t time);
 
-#define EMU_MTU_LEAST 256u
-
 /* Payload of a packet of this requester, or of a response to it; never more than the fabric's. */
 static inline uint32_t emu_wire_mtu(const struct emu_world *w, const struct emu_qp *qp)
 {

@@ -188,6 +188,8 @@ static struct nic *control(struct nic_world *world)
 		memcpy(&lies, real, real->size);
 		lies.cq_poll = cq_poll;
 		lies.cq_spin = cq_spin;
+		lies.spin_one = nic_unsupported.spin_one; /* by cq_spin */
+		lies.spin_one_traced = nic_unsupported.spin_one_traced;
 		lies.mr_reg = mr_reg;
 		lies.srq_post = srq_post;
 		lies.post_recv = post_recv;

@@ -141,7 +141,7 @@ static DAT_EVENT await(DAT_EVD_HANDLE evd)
 	return event;
 }
 
-/* The same by polls, which run the events themselves (emu_spin_one, emu_cq_spin). */
+/* The same by polls, which run the events themselves (emu/quick.c, emu/quick_trace.c). */
 static DAT_EVENT poll_for(DAT_EVD_HANDLE evd)
 {
 	DAT_EVENT event;

@@ -16,6 +16,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,9 +174,12 @@ static int handed_over(void)
 	return port;
 }
 
-/* Newer than the oldest libc */
-#pragma weak arc4random
-#pragma weak arc4random_uniform
+/* Newer than the oldest libc, whose <stdlib.h> does not declare them */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wredundant-decls"
+uint32_t arc4random(void) __attribute__((weak));
+uint32_t arc4random_uniform(uint32_t below) __attribute__((weak));
+#pragma GCC diagnostic pop
 
 /* The numbers of arc4random, as text */
 static void draw(char *text, size_t size)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A completion that is handed to the poll which ran its event, and never queued (emu/quick.c): by
- * each poll of the model, what it says, at which time it comes, and when it is queued instead.
+ * A completion that is handed to the poll which ran its event, and never queued (emu/quick.c,
+ * emu/quick_trace.c): by each poll of the model, what it says, at which time it comes, and when it
+ * is queued instead.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -295,7 +296,7 @@ START_TEST(its_lines_in_the_trace_are_those_of_a_queued_one)
 }
 END_TEST
 
-/* Its call still is that of a traced fabric, until the front hears of it. */
+/* Until the front hears that the trace has ended, it still polls by spin_one_traced. */
 START_TEST(a_trace_that_has_ended_gets_no_line)
 {
 	size_t before;

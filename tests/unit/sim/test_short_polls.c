@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The polls of the model (emu/quick.c): what the front gets of a completion, how far a poll goes in
- * virtual time, and what it does while time follows the clock. test_handed_over has completions
- * that are never queued.
+ * The polls of the model (emu/quick.c, emu/quick_trace.c): what the front gets of a completion, how
+ * far a poll goes in virtual time, and what it does while time follows the clock. test_handed_over
+ * has completions that are never queued.
  */
 #include "emu/fabric/queue.h"
 #include "emu/quick.h"
