@@ -3,7 +3,7 @@
  * A program of one thread may wait for something in a loop of queries: virtual time goes on
  * meanwhile, by a quantum after many calls that changed nothing.
  */
-#include "tests/support/support.h"
+#include "tests/support/model.h"
 
 enum {
 	CALLS = 5000, /* more than IDLE_CALLS_MAX in host/backend.c */
@@ -141,10 +141,29 @@ START_TEST(no_time_passes_in_a_loop_of_queries_that_does_something)
 }
 END_TEST
 
+/* By the short dequeue of a traced fabric, and of one without a trace. */
+START_TEST(a_completion_begins_the_count_of_calls_that_change_nothing_anew)
+{
+	DAT_EVENT event;
+	struct nic *nic;
+
+	plain_pair();
+	must(dat_sim_trace(w.sim, _i ? DAT_TRUE : DAT_FALSE));
+	post_recv(&w.b, w.b.ep, 0);
+	post_send(&w.a, w.a.ep, 0, SHORT);
+	run_quiet();
+	nic = nic_qp_of(w.b.ep)->nic;
+	nic->idle = 1;
+	must(dat_evd_dequeue(w.b.recv, &event));
+	ck_assert_uint_eq(nic->idle, 0);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, no_time_passes_in_a_loop_of_queries_that_does_something,
 		 (int)COUNT(changes), NULL);
+	unit_test_loop(suite, a_completion_begins_the_count_of_calls_that_change_nothing_anew, 2);
 	unit_add(suite, time_goes_on_in_a_loop_of_queries, (int)COUNT(queries), NULL);
 }
 
