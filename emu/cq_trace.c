@@ -66,7 +66,7 @@ static EMU_COLD void trace_post_text(struct emu_world *w, const struct emu_qp *q
 			       verbs[wr->opcode], wr->length, wr->num_sge, message, text);
 }
 
-/* The record of an Endpoint's request that has no more than those of uDAPL. */
+/* A request that uDAPL posted: its record has numbers only. */
 static inline void trace_post_ep(struct emu_world *w, const struct emu_qp *qp, uint32_t length,
 				 uint32_t segments, uint32_t message, enum nic_opcode opcode)
 {

@@ -2,8 +2,8 @@
 /*
  * quick_message.h - an ordinary message arrives, or is acknowledged: quick.c says what that is.
  *
- * The functions are part of their callers, which are the events (quick.c), the polls that run an
- * event themselves (quick.c), and those polls while the fabric is traced (quick_trace.c).
+ * The functions are inlined into their callers: the events, the polls that run an event themselves
+ * (both quick.c), and those polls while the fabric is traced (quick_trace.c).
  */
 #ifndef EMU_QUICK_MESSAGE_H
 #define EMU_QUICK_MESSAGE_H
@@ -197,14 +197,14 @@ static EMU_HOT bool emu_quick_acknowledge(struct emu_world *w, const struct emu_
 	return true;
 }
 
-/* Is the first event of the FIFO there, and the next, and due between now and then? */
+/* Is the first event of the FIFO the next one of all, and is it due between now and `deadline`? */
 static EMU_HOT bool emu_quick_is_due(const struct emu_world *w, const struct emu_event *e,
 				     uint64_t deadline)
 {
 	return e != w->fifo.end && !w->fab->events && e->time <= deadline && e->time >= w->fab->now;
 }
 
-/* When a poll of that CQ that finds no completion ends. */
+/* The time at which a poll of that CQ ends if it finds no completion. */
 static EMU_HOT uint64_t emu_quick_deadline(const struct emu_world *w, const struct nic_cq *base)
 {
 	return w->fab->now + base->nic->poll_quantum_ns;

@@ -33,8 +33,9 @@ void emu_trace_acked(struct emu_world *w, const struct emu_qp *qp, uint32_t inde
 /* ---- polls ---- */
 
 /*
- * emu_spin_one_traced and the functions to which it jumps, as those of emu_spin_one. Each calls the
- * front as the last thing it does.
+ * emu_spin_one_traced jumps to a function for a message that arrives, to one for a message that is
+ * acknowledged, or to one for all else, as emu_spin_one does. Each calls the front as the last
+ * thing it does.
  */
 
 static int hand_over(struct nic_cq *base, void *out, const struct emu_quick_done *done)
@@ -44,7 +45,7 @@ static int hand_over(struct nic_cq *base, void *out, const struct emu_quick_done
 					       nic_wc_what(done->opcode, NIC_WC_SUCCESS));
 }
 
-/* By nic_ops.cq_spin, which may do anything. */
+/* All else: nic_ops.cq_spin polls, and the front gets the completion that it took. */
 static int spin_in_full(struct nic_cq *base, void *out)
 {
 	return nic_unsupported.spin_one_traced(base, out);

@@ -342,7 +342,7 @@ struct nic_upcalls {
 	/* ---- the result of nic_ops.spin_one; what: nic_wc_what (nic_work.h) ---- */
 	int (*completed)(void *out, void *cq_ctx, struct nic_qp *qp, uint64_t wr_id,
 			 uint32_t length, uint32_t what);
-	/* Of spin_one_traced: the front writes its line. */
+	/* The same for spin_one_traced: the front also writes the completion's line. */
 	int (*completed_traced)(void *out, void *cq_ctx, struct nic_qp *qp, uint64_t wr_id,
 				uint32_t length, uint32_t what);
 	int (*no_completion)(void *out);

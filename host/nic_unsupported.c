@@ -36,26 +36,24 @@ static int no_recv_one(struct nic_qp *qp, uint64_t addr, void *request, uint64_t
 	return qp->nic->up->recv_refused(qp, request, wr_id);
 }
 
-static int no_spin_one(struct nic_cq *cq, void *out)
+static int spin_for(struct nic_cq *cq, void *out, __typeof__(cq->nic->up->completed) completed)
 {
-	const struct nic_upcalls *up = cq->nic->up;
 	struct nic_wc wc;
 
 	if (!cq->nic->ops->cq_spin(cq, &wc))
-		return up->no_completion(out);
-	return up->completed(out, cq->ctx, wc.qp, wc.wr_id, wc.length,
-			     nic_wc_what(wc.opcode, wc.status));
+		return cq->nic->up->no_completion(out);
+	return completed(out, cq->ctx, wc.qp, wc.wr_id, wc.length,
+			 nic_wc_what(wc.opcode, wc.status));
+}
+
+static int no_spin_one(struct nic_cq *cq, void *out)
+{
+	return spin_for(cq, out, cq->nic->up->completed);
 }
 
 static int no_spin_one_traced(struct nic_cq *cq, void *out)
 {
-	const struct nic_upcalls *up = cq->nic->up;
-	struct nic_wc wc;
-
-	if (!cq->nic->ops->cq_spin(cq, &wc))
-		return up->no_completion(out);
-	return up->completed_traced(out, cq->ctx, wc.qp, wc.wr_id, wc.length,
-				    nic_wc_what(wc.opcode, wc.status));
+	return spin_for(cq, out, cq->nic->up->completed_traced);
 }
 
 static int no_mw_alloc(struct nic_pd *pd, struct nic_mw **mw)

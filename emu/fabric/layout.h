@@ -391,7 +391,7 @@ struct emu_process {
 /* A QP, its CQs and its SRQ, as they were before an event ran. */
 struct emu_kept {
 	uint32_t index;
-	uint32_t send_put, recv_put; /* of its CQs, and whether those are armed */
+	uint32_t send_put, recv_put; /* emu_cq.put of its CQs */
 	uint8_t send_armed, recv_armed;
 	struct emu_qp qp;
 	struct emu_srq srq;

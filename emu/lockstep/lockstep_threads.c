@@ -85,7 +85,7 @@ static bool are_tasks(const struct emu_membership *m, const struct stat *st)
 	return st->st_dev == m->tasks_dev && st->st_ino == m->tasks_ino;
 }
 
-/* fstat. That of glibc since 2.33 is newfstatat with an empty path, which takes longer. */
+/* Since 2.33 glibc's fstat calls newfstatat with an empty path, which takes longer than fstat. */
 static int stat_open(int fd, struct stat *st)
 {
 #ifdef __x86_64__

@@ -69,10 +69,13 @@ static inline uint32_t emu_wire_mtu(const struct emu_world *w, const struct emu_
 /* Number of packets of a request of this QP on the wire. */
 uint32_t emu_wire_packets(const struct emu_world *w, const struct emu_qp *qp,
 			  const struct emu_swqe *swqe);
-/* Number of packets of so many bytes. */
+/* Number of packets that so many bytes of this QP take. */
 uint32_t emu_wire_packets_of(const struct emu_world *w, const struct emu_qp *qp, uint32_t length);
 
-/* Sequence numbers that a request takes; a READ takes those of its response. */
+/*
+ * Sequence numbers that a request takes; a READ takes those of its response. No MTU is below
+ * EMU_MTU_LEAST, so a short request needs no look at it.
+ */
 static inline uint32_t emu_wire_span(const struct emu_world *w, const struct emu_qp *qp,
 				     const struct emu_swqe *swqe)
 {
@@ -85,7 +88,7 @@ static inline uint32_t emu_wire_span(const struct emu_world *w, const struct emu
 uint32_t emu_wire_counted_from(struct emu_world *w, const struct emu_qp *qp, uint32_t index);
 
 #define EMU_PSN_MASK      0xffffffu
-#define EMU_PSN_NEAR_WRAP 64u /* of a first PSN, at most: wrapping gets tested */
+#define EMU_PSN_NEAR_WRAP 64u /* a first PSN is so close to its wrap that tests get past it */
 
 /* The sequence number of the first packet of qp's connection. */
 static inline uint32_t emu_wire_first_psn(const struct emu_qp *qp)

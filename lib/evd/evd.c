@@ -300,7 +300,7 @@ int evd_on_completed(void *event, void *cq_ctx, struct nic_qp *qp, uint64_t cook
 	return DAT_SUCCESS;
 }
 
-/* As evd_hand_over does it. */
+/* The same with the completion's line in the trace. */
 int evd_on_completed_traced(void *event, void *cq_ctx, struct nic_qp *qp, uint64_t cookie,
 			    uint32_t length, uint32_t what)
 {

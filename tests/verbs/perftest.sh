@@ -8,8 +8,8 @@
 # server makes meanwhile, and its further attempts wait for nothing; -q 8 -b -e, for release 4.5
 # waits for an event though it has not taken all completions (its later commit 14955fe mends that).
 # After each row perftest measures the processor's clock for 0.2 s, so -a takes seconds; a latency
-# in cycles (-C) needs no clock. On a busy machine that fails, once in thousands of runs: the end
-# exits, and the other polls for its next message forever. With -F it prints 0 in place of a rate.
+# in cycles (-C) needs no clock. On a busy machine that measurement may fail: the end exits,
+# and the other one polls for its next message forever. With -F the end prints 0 in place of a rate.
 . "$(dirname "$0")/begin.sh"
 needs libibverbs perftest ib_send_bw ib_send_lat ib_write_bw ib_write_lat ib_read_bw ib_read_lat \
 	ib_atomic_bw ib_atomic_lat

@@ -271,7 +271,7 @@ static void expect_segments(int from, int to)
 		ck_assert_mem_eq(slot(&w.b, to) + i * SHORT, slot(&w.a, from + i), SHORT);
 }
 
-/* A Write of more segments than a Send has keeps them in a table, one for all of the queue. */
+/* Writes of more segments than a Send may have keep them in a table beside the queue. */
 START_TEST(A1_a_longer_queue_has_room_for_the_segments_of_each_request)
 {
 	DAT_EP_HANDLE ep[2], peer[2];

@@ -298,7 +298,7 @@ START_TEST(Q6_packets_of_an_event_stay_when_the_process_dies_later_in_the_sectio
 }
 END_TEST
 
-/* Four CQs: those of the sender's requests and Receives, then those of the receiver's. */
+/* CQs 1 and 2 are of the sender's requests and Receives, 3 and 4 of the receiver's. */
 enum {
 	CQS = 4,
 };

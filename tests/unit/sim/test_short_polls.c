@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The polls of the model (emu/quick.c, emu/quick_trace.c): what the front gets of a completion, how
- * far a poll goes in virtual time, and what it does while time follows the clock. test_handed_over
- * has completions that are never queued.
+ * far a poll goes in virtual time, and what it does while time follows the clock. Then a thread may
+ * sleep by the clock, and the steps of a connection wake it. test_handed_over has completions that
+ * are never queued.
  */
 #include "emu/fabric/queue.h"
 #include "emu/quick.h"
@@ -301,8 +302,8 @@ static void act(int action, DAT_CR_HANDLE cr)
 		must(dat_ep_disconnect(w.a.ep, DAT_CLOSE_ABRUPT_FLAG));
 }
 
-/* A thread that sleeps until the event that was due next has a new event to look at. */
-START_TEST(what_begins_or_ends_a_connection_wakes_who_sleeps_by_the_clock)
+/* The thread sleeps until the time of the next event, and the step adds an event. */
+START_TEST(each_step_of_a_connection_wakes_a_thread_that_sleeps_by_the_clock)
 {
 	DAT_CR_HANDLE cr = prepare(_i);
 	struct nic *nic = nic_qp_of(_i == ACCEPT || _i == REJECT ? w.b.ep : w.a.ep)->nic;
@@ -325,7 +326,7 @@ static void fill(Suite *suite)
 	unit_test(suite, a_poll_gives_each_completion_to_the_front);
 	unit_test_loop(suite, a_poll_that_follows_the_clock_runs_what_is_due_by_it, WAYS);
 	unit_test(suite, a_late_event_does_not_take_time_back);
-	unit_test_loop(suite, what_begins_or_ends_a_connection_wakes_who_sleeps_by_the_clock,
+	unit_test_loop(suite, each_step_of_a_connection_wakes_a_thread_that_sleeps_by_the_clock,
 		       ACTIONS);
 	unit_add(suite, a_poll_goes_as_far_as_its_quantum, 1, NULL);
 	unit_add(suite, a_poll_runs_what_is_due_at_its_end, 1, NULL);

@@ -132,7 +132,7 @@ START_TEST(a_migrated_id_takes_its_events_from_behind_others)
 }
 END_TEST
 
-/* A leak of them is LeakSanitizer's to find. */
+/* LeakSanitizer reports an event that was not freed. */
 START_TEST(a_channel_that_goes_before_its_ids_takes_its_events_along)
 {
 	begin();
