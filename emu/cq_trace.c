@@ -6,6 +6,9 @@
 #include "emu/fabric/adapter.h"
 #include "emu/fabric/trace.h"
 #include "qp.h"
+#include "quick.h"
+#include "receive.h"
+#include "emu/wire/wire.h"
 
 /* ---- requests ---- */
 
@@ -85,6 +88,24 @@ void emu_trace_post(struct emu_world *w, const struct emu_qp *qp, const struct n
 			      qp, wr->length, wr->num_sge, message, (uint32_t)wr->wr_id);
 	else
 		trace_post_text(w, qp, wr, message);
+}
+
+void emu_trace_delivered(struct emu_world *w, const struct emu_qp *from, const struct emu_qp *to,
+			 const struct nic_send_wr *wr, uint32_t index)
+{
+	uint32_t psn = emu_wire_psn(w, from, index, 0), available = emu_wq_count(&to->rq);
+
+	if (!to->srq && from->noun == NIC_NOUN_EP) {
+		emu_record_between(w, EMU_RECORD_DIRECT, from, to, index + 1, wr->length, psn,
+				   available, emu_unreaped(to));
+	} else if (!to->srq && is_ordinary(from, wr) && !(wr->flags & NIC_WR_SUPPRESS)) {
+		emu_record_between(w, EMU_RECORD_DIRECT_QP, from, to, index + 1, wr->length, psn,
+				   available, emu_unreaped(to), (uint32_t)wr->wr_id);
+	} else {
+		emu_trace_post(w, from, wr, index + 1);
+		emu_trace_arrival(w, to, from, index, wr->length);
+		emu_trace_acked(w, from, index, psn, wr->length, NIC_OP_SEND);
+	}
 }
 
 static int trace_send_of_verbs(struct emu_world *w, const struct emu_qp *qp,

@@ -119,6 +119,9 @@ void emu_complete_message(struct emu_world *w, struct emu_qp *qp, const struct e
 /* Call it only while tracing. */
 void emu_trace_post(struct emu_world *w, const struct emu_qp *qp, const struct nic_send_wr *wr,
 		    uint32_t message);
+/* All lines of a Send that is delivered at its post, one packet, as request `index`. */
+void emu_trace_delivered(struct emu_world *w, const struct emu_qp *from, const struct emu_qp *to,
+			 const struct nic_send_wr *wr, uint32_t index);
 /* The same of the Send of one segment that was posted last. Returns 0. */
 int emu_trace_send_one(struct nic_qp *base);
 

@@ -27,6 +27,12 @@ static const char *const opcodes[NIC_OP_COUNT] = {
 #define POLL(what)                                                                     \
 	"@ ibv_poll_cq cq=cq#1 opcode=IBV_WC_" what " status=IBV_WC_SUCCESS bytes=#2 " \
 	"wr_id=#3"
+#define DIRECT                                                             \
+	"@ packet to=^ op=SEND_ONLY message=#2 packet=0 bytes=#3 psn=#4\n" \
+	"^ take from=rq message=#2 available=#5 taken=#6\n"                \
+	"^ complete op=RECV status=SUCCESS bytes=#3 message=#2\n"          \
+	"^ packet to=@ op=ACK message=#2 psn=#4\n"                         \
+	"@ complete op=SEND status=SUCCESS bytes=#3 message=#2"
 
 /*
  * The lines of each kind: `@` is the QP and `^` its peer, `&` and `*` are their adapters, `#2` is a
@@ -66,6 +72,9 @@ static const struct kind {
 	[EMU_RECORD_ACKED] = { "@ packet to=^ op=ACK message=#2 psn=#3\n"
 			       "^ complete op=~5 status=SUCCESS bytes=#4 message=#2",
 			       6, WORDS(opcodes) },
+	[EMU_RECORD_DIRECT] = { "@ post_send bytes=#3 segments=1 message=#2\n" DIRECT, 7, NULL, 0 },
+	[EMU_RECORD_DIRECT_QP] = { "@ post_send bytes=#3 segments=1 message=#2 wr_id=#7\n" DIRECT,
+				   8, NULL, 0 },
 	[EMU_RECORD_FRONT + NIC_TRACE_EP_RECV] = { "@ post_recv bytes=#1 segments=#2 "
 						   "outstanding=#3",
 						   4, NULL, 0 },

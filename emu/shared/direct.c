@@ -281,12 +281,8 @@ static void complete_send(struct emu_world *w, const struct delivery *d)
  */
 static __attribute__((noinline)) void trace_delivery(struct emu_world *w, const struct delivery *d)
 {
-	uint32_t index = d->from->sq.put, length = d->wr->length;
-
 	w->fab->now = emu_clock_real(w);
-	emu_trace_post(w, d->from, d->wr, index + 1);
-	emu_trace_arrival(w, d->to, d->from, index, length);
-	emu_trace_acked(w, d->from, index, emu_wire_psn(w, d->from, index, 0), length, NIC_OP_SEND);
+	emu_trace_delivered(w, d->from, d->to, d->wr, d->from->sq.put);
 }
 
 static bool may_trace(const struct emu_fabric *fab, const struct delivery *d)
