@@ -425,8 +425,6 @@ struct emu_lock {
 struct emu_shared {
 	uint64_t magic; /* set last, when the fabric can be joined */
 	uint64_t layout;
-	EMU_OWN_LINE struct emu_lock lock;
-	uint16_t holder; /* process that has the lock; 0: none, or it changes nothing */
 	EMU_OWN_LINE uint64_t mono_base; /* monotonic time at virtual 0, without a namespace */
 	emu_flag clock_runs;             /* mono_base is set */
 	emu_flag stays;                  /* the fabric does, when the last process leaves */
@@ -445,10 +443,12 @@ struct emu_fabric {
 	uint64_t size; /* of the mapping */
 	struct emu_config config;
 
+	EMU_OWN_LINE struct emu_lock lock; /* who takes it gets what it stores to most often, too */
+	uint16_t holder; /* process that has the lock; 0: none, or it changes nothing */
 	uint64_t now;
-	uint64_t trace_length; /* record.h; stored to as often as `now`, and no poll reads it */
+	uint64_t trace_length; /* record.h */
 	uint64_t trace_oldest; /* of a ring: the position of the oldest record */
-	uint64_t sequence;
+	EMU_OWN_LINE uint64_t sequence;
 	uint64_t random[4];
 	uint32_t events;
 	uint32_t mem_epoch; /* grows when a key becomes invalid or a QP changes its PD */

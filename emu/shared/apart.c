@@ -55,7 +55,7 @@ static void wake_sleepers(struct emu_process *p)
 /* Has the holder, which was to be stopped, gone on while its arena was being copied? */
 static bool is_unchanged(const struct emu_fabric *fab, const struct emu_fabric *copy, uint32_t word)
 {
-	return __atomic_load_n(&fab->shared.lock.word, __ATOMIC_ACQUIRE) == word &&
+	return __atomic_load_n(&fab->lock.word, __ATOMIC_ACQUIRE) == word &&
 	       fab->shared.section.after.sequence == copy->shared.section.after.sequence &&
 	       fab->sequence == copy->sequence;
 }
@@ -85,7 +85,7 @@ static void forget_others(struct emu_world *w, struct emu_fabric *copy)
 	shared->lockstep.held = 0;
 	if (shared->lockstep.handed.process != w->process)
 		shared->lockstep.handed.length = 0;
-	emu_lock_keep(&shared->lock, &w->fab->shared.lock);
+	emu_lock_keep(&copy->lock, &w->fab->lock);
 }
 
 static bool move_in(struct emu_world *w, uint32_t word)
@@ -118,7 +118,7 @@ static bool move_in(struct emu_world *w, uint32_t word)
 
 bool emu_apart(struct emu_world *w, uint32_t word)
 {
-	uint16_t holder = w->fab->shared.holder;
+	uint16_t holder = w->fab->holder;
 	int cancel = process_cancel_hold();
 	bool moved = move_in(w, word);
 

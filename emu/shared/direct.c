@@ -300,7 +300,7 @@ static void prefetch_delivery(struct emu_world *w, const struct emu_local_qp *lo
 	const struct emu_qp *to = emu_qp_at(w, local->entry->peer);
 	uint32_t get = __atomic_load_n(&to->rq.get, __ATOMIC_RELAXED);
 
-	__builtin_prefetch(&w->fab->shared.lock, 1);
+	__builtin_prefetch(&w->fab->lock, 1);
 	__builtin_prefetch(&to->rq.get, 1);
 	if (seen->peer_put == get) {
 		__builtin_prefetch(&to->rq.put);

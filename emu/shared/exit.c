@@ -33,7 +33,7 @@ static bool others_go_on(struct emu_world *w)
 /* A handler that interrupted a call calls exit: the thread would wait for itself. */
 static bool has_lock(const struct emu_world *w)
 {
-	uint32_t word = __atomic_load_n(&w->fab->shared.lock.word, __ATOMIC_RELAXED);
+	uint32_t word = __atomic_load_n(&w->fab->lock.word, __ATOMIC_RELAXED);
 
 	return (word & FUTEX_TID_MASK) == (uint32_t)syscall(SYS_gettid);
 }

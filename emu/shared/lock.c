@@ -64,7 +64,7 @@ static bool is_free(uint32_t word)
 /* Does a living thread hold the lock? False: its word is garbage. */
 static bool is_held(struct emu_world *w, uint32_t word)
 {
-	uint16_t holder = w->fab->shared.holder;
+	uint16_t holder = w->fab->holder;
 
 	if (holder && holder <= EMU_PROCESSES && holder != w->process &&
 	    emu_shared_alive(w, holder))
@@ -82,7 +82,7 @@ struct wait {
 
 static void say_held(struct emu_world *w, uint32_t word)
 {
-	uint16_t holder = w->fab->shared.holder;
+	uint16_t holder = w->fab->holder;
 
 	fprintf(stderr,
 		"libdat: shared fabric %s: all its processes wait: thread %u%s%.31s has not "
@@ -132,7 +132,7 @@ static bool is_patient(const struct emu_world *w, const struct wait *wait)
 
 static void sleep_until_released(struct emu_world *w, uint32_t word, struct wait *wait)
 {
-	struct emu_lock *lock = &w->fab->shared.lock;
+	struct emu_lock *lock = &w->fab->lock;
 	uint32_t ms = sleep_ms(w);
 	const struct timespec most = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000l };
 	bool timed_out;
@@ -156,7 +156,7 @@ static void sleep_until_released(struct emu_world *w, uint32_t word, struct wait
  */
 static __attribute__((cold, noinline)) enum emu_taken take_slowly(struct emu_world *w)
 {
-	struct emu_lock *lock = &w->fab->shared.lock;
+	struct emu_lock *lock = &w->fab->lock;
 	struct wait wait = { .valid = true };
 	uint32_t waiters = 0;
 
@@ -191,7 +191,7 @@ static __attribute__((cold, noinline)) enum emu_taken take_slowly(struct emu_wor
 
 enum emu_taken emu_lock_take(struct emu_world *w)
 {
-	struct emu_lock *lock = &w->fab->shared.lock;
+	struct emu_lock *lock = &w->fab->lock;
 	uint32_t none = 0;
 
 	/* A forked child is told from its parent. */

@@ -15,7 +15,7 @@
  *
  * A thread that waits copies pieces of a long payload, if one is being sent to its process
  * (split.h). And it looks once a second whether the word is true. It is believed if the process
- * that says it holds the lock (emu_shared.holder) is alive, which can be told across pid
+ * that says it holds the lock (emu_fabric.holder) is alive, which can be told across pid
  * namespaces; or if a thread has the id in the word and maps the arena. Otherwise another process
  * wrote the word, and the lock is taken like a dead holder's.
  *

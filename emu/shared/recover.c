@@ -55,7 +55,7 @@ void emu_section_end(struct emu_world *w)
 		s->running = false;
 		s->qps = 0;
 	}
-	w->fab->shared.holder = 0;
+	w->fab->holder = 0;
 }
 
 static void copy_qp(struct emu_world *w, struct emu_section *s, uint32_t index)

@@ -42,7 +42,7 @@ static struct emu_world *world_of(struct nic_world *world)
 /* The lock was taken from a dead holder. */
 static EMU_COLD void recover_from_death(struct emu_world *w)
 {
-	uint16_t holder = w->fab->shared.holder;
+	uint16_t holder = w->fab->holder;
 	struct emu_reclaim kept;
 
 	/* Each part goes through all tables by itself. */
@@ -51,7 +51,7 @@ static EMU_COLD void recover_from_death(struct emu_world *w)
 	w->steps = w->steps_most;
 	emu_section_end(w);
 	/* If this process dies as well, the next one still has to clean up the first. */
-	w->fab->shared.holder = holder;
+	w->fab->holder = holder;
 	/* Named explicitly: the kernel marks the futex before it drops the lock on the byte. */
 	emu_shared_clean_up_dead(w, holder);
 	emu_stalled_end(w);
@@ -70,7 +70,7 @@ static void take_over(struct emu_world *w, bool whole)
 	w->steps = w->steps_most;
 	if (!whole)
 		recover_from_death(w);
-	w->fab->shared.holder = w->process;
+	w->fab->holder = w->process;
 }
 
 /* The holder is stopped: leave the fabric with a copy of it, or wait on. */
@@ -78,7 +78,7 @@ static EMU_COLD void take_apart(struct emu_world *w)
 {
 	enum emu_taken taken = EMU_NOT_TAKEN;
 
-	while (taken == EMU_NOT_TAKEN && !emu_apart(w, w->fab->shared.lock.word))
+	while (taken == EMU_NOT_TAKEN && !emu_apart(w, w->fab->lock.word))
 		taken = emu_lock_take(w);
 	take_over(w, taken == EMU_TAKEN);
 	if (taken == EMU_NOT_TAKEN)
@@ -103,7 +103,7 @@ bool emu_shared_take_as_guest(struct emu_world *w)
 		fprintf(stderr,
 			"libdat: shared fabric %s: a process that is stopped holds its lock "
 			"(thread %u); let it continue or kill it, and try again\n",
-			w->membership->path, w->fab->shared.lock.word & FUTEX_TID_MASK);
+			w->membership->path, w->fab->lock.word & FUTEX_TID_MASK);
 		return false;
 	}
 	take_over(w, taken == EMU_TAKEN);
@@ -138,7 +138,7 @@ void emu_shared_release(struct emu_world *w)
 	m->to_wake = 0;
 	m->held = false;
 	emu_section_end(w);
-	emu_lock_release(&w->fab->shared.lock);
+	emu_lock_release(&w->fab->lock);
 	emu_lockstep_wake_given(w, turn);
 	for (; waiters; waiters &= waiters - 1)
 		wake_threads(emu_process(w, (uint16_t)__builtin_ctzl(waiters) + 1), WAITERS);
@@ -157,8 +157,8 @@ void emu_shared_release_clean(struct emu_world *w)
 		return;
 	}
 	w->membership->held = false;
-	w->fab->shared.holder = 0;
-	emu_lock_release(&w->fab->shared.lock);
+	w->fab->holder = 0;
+	emu_lock_release(&w->fab->lock);
 }
 
 bool emu_shared_back(struct emu_world *w, const void *at, uint64_t bytes)

@@ -63,7 +63,7 @@ static bool is_counted(void)
 	const struct emu_fabric *fab = (const struct emu_fabric *)state.arena;
 
 	return !state.to->stop ||
-	       (fab->shared.lock.word & FUTEX_TID_MASK) == (uint32_t)syscall(SYS_gettid);
+	       (fab->lock.word & FUTEX_TID_MASK) == (uint32_t)syscall(SYS_gettid);
 }
 
 static void on_fault(int signal_number, siginfo_t *info, void *context)

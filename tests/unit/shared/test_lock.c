@@ -58,9 +58,9 @@ static void teardown_fabric(void)
 /* Thread 1 of the machine lives, but not on this fabric. */
 START_TEST(a_word_that_names_a_stranger_is_not_believed)
 {
-	world->fab->shared.lock.word = 1;
+	world->fab->lock.word = 1;
 	emu_shared_take(world);
-	ck_assert_uint_ne(world->fab->shared.lock.word, 1);
+	ck_assert_uint_ne(world->fab->lock.word, 1);
 	emu_shared_release(world);
 }
 END_TEST
@@ -107,7 +107,7 @@ START_TEST(a_holder_whose_thread_is_of_another_namespace_keeps_the_lock)
 	waiter = start_waiter(told[0], said[1]);
 	ck_assert(is_said(said[0], -1));
 	emu_shared_take(world);
-	world->fab->shared.lock.word = NO_THREAD;
+	world->fab->lock.word = NO_THREAD;
 	ck_assert_int_eq(write(told[1], &byte, 1), 1);
 	ck_assert_msg(!is_said(said[0], LOOKED_MS), "two processes hold the lock");
 	emu_shared_release(world);
@@ -123,7 +123,7 @@ END_TEST
  */
 START_TEST(a_waiter_that_dies_does_not_end_the_hold_of_its_namesake)
 {
-	uint32_t *word = &world->fab->shared.lock.word;
+	uint32_t *word = &world->fab->lock.word;
 	int told[2], said[2];
 	char byte = 0;
 	pid_t waiter;
@@ -221,7 +221,7 @@ static enum emu_taken take_from(void (*holds)(void))
 	ck_assert(is_said(said[0], -1));
 	taken = emu_lock_take(world);
 	if (taken == EMU_TAKEN)
-		emu_lock_release(&world->fab->shared.lock);
+		emu_lock_release(&world->fab->lock);
 	kill(holder, SIGKILL);
 	ck_assert_int_eq(waitpid(holder, NULL, 0), holder);
 	return taken;

@@ -286,7 +286,7 @@ START_TEST(a_process_apart_has_all_that_the_arena_had)
 
 	memcpy(emu_at(world, first), from, EMU_PAGE);
 	fab->qp[EMU_QPS].epoch = 7;
-	ck_assert(emu_apart(world, fab->shared.lock.word));
+	ck_assert(emu_apart(world, fab->lock.word));
 	ck_assert_ptr_eq(world->fab, fab);
 	ck_assert(world->membership->apart);
 	ck_assert_int_eq(world->membership->fd, -1);
@@ -304,7 +304,7 @@ START_TEST(a_process_apart_keeps_only_a_payload_of_its_own)
 
 	handed->process = _i == 0 ? OWN : OTHER;
 	handed->length = 4;
-	ck_assert(emu_apart(world, fab->shared.lock.word));
+	ck_assert(emu_apart(world, fab->lock.word));
 	ck_assert_uint_eq(handed->length, _i == 0 ? 4 : 0);
 	ck_assert_int_eq(unlink(world->membership->path), 0);
 }
