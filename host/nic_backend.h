@@ -15,7 +15,15 @@
 #include <sys/socket.h>
 
 struct nic;
+struct nic_cq;
 struct nic_upcalls;
+
+/* Whether a call that writes lines may be made with lib's lock only: nic_backend.line_begin. */
+enum nic_line {
+	NIC_LINE_READY,
+	NIC_LINE_EMPTY, /* there is nothing to dequeue, and nothing is due */
+	NIC_LINE_DUE,   /* no: something is due */
+};
 
 /*
  * Ways in which a simulated NIC is as unkind as devices are allowed to be. Each is off unless the
@@ -256,10 +264,11 @@ struct nic_backend {
 	bool (*quick)(struct nic_world *world);
 	/*
 	 * Around such a call that writes lines into the trace: take the world's lock for it alone.
-	 * Nothing runs that is due, so no upcall comes. False: something is due; the lock is not
-	 * taken, and the caller makes the call with both locks.
+	 * Nothing runs that is due, so no upcall comes. cq: the call polls that CQ; NULL: it posts.
+	 * NIC_LINE_READY: the lock is taken, and line_end releases it. NIC_LINE_DUE: the caller
+	 * makes the call with both locks.
 	 */
-	bool (*line_begin)(struct nic_world *world);
+	enum nic_line (*line_begin)(struct nic_world *world, struct nic_cq *cq);
 	void (*line_end)(struct nic_world *world);
 	/*
 	 * With both locks; releases both while it sleeps, until that monotonic time at most.

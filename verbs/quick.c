@@ -273,7 +273,7 @@ static __attribute__((noinline)) bool noted_recv(struct backend *b, struct vb_qp
 {
 	bool done;
 
-	if (!b->kind->line_begin(b->shared))
+	if (b->kind->line_begin(b->shared, NULL) != NIC_LINE_READY)
 		return false;
 	done = recv_one(qp, wr);
 	if (done)
@@ -299,13 +299,11 @@ static int biased_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_re
 static __attribute__((noinline)) int noted_poll(struct backend *b, struct vb_cq *cq, int n,
 						struct ibv_wc *wc, bool *quiet)
 {
-	int got = 0;
+	enum nic_line line = b->kind->line_begin(b->shared, cq->nic);
+	int got;
 
-	*quiet = true;
-	if (cq->nic->nic->ops->cq_count(cq->nic) == 0)
-		return 0;
-	*quiet = b->kind->line_begin(b->shared);
-	if (!*quiet)
+	*quiet = line != NIC_LINE_DUE;
+	if (line != NIC_LINE_READY)
 		return 0;
 	got = vb_cq_poll_nic(cq, n, wc);
 	b->kind->line_end(b->shared);

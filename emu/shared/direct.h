@@ -84,10 +84,10 @@ bool emu_direct_quiet(struct nic_world *world);
 
 /*
  * While the fabric is traced a Receive and a dequeue write a line, which takes the lock, as the
- * lines of a Send do. That is all the lock is taken for: false if anything is due, and it is not
- * held.
+ * lines of a Send do. That is all the lock is taken for: if anything is due, or there is nothing to
+ * dequeue, it is not.
  */
-bool emu_direct_line_begin(struct nic_world *world);
+enum nic_line emu_direct_line_begin(struct nic_world *world, struct nic_cq *cq);
 void emu_direct_line_end(struct nic_world *world);
 
 /* A process died with the lock: roll back its delivery if cq.put was not stored. */

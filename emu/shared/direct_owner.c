@@ -110,7 +110,9 @@ static bool is_near_ring(const struct emu_cq *cq, uint32_t number)
 }
 
 /* Is it there? False: it is not, or it may not be dequeued without the lock. */
-static bool is_in_ring(struct emu_world *w, const struct emu_cq *cq, uint32_t number)
+static inline __attribute__((always_inline)) bool is_in_ring(struct emu_world *w,
+							     const struct emu_cq *cq,
+							     uint32_t number)
 {
 	uint64_t look;
 
@@ -234,20 +236,29 @@ bool emu_direct_quiet(struct nic_world *world)
 
 /* ---- the lines of a call ---- */
 
+/* While the CQ is empty, or the next completion is an inline CQE, the line of `put` is not read. */
+static bool has_next(struct emu_world *w, const struct emu_cq *cq)
+{
+	return emu_inline_is_for(emu_inline_at(w, cq, cq->get), cq->get) ||
+	       is_in_ring(w, cq, cq->get);
+}
+
 /* As on the general path, time is the clock's while events are pending. */
-bool emu_direct_line_begin(struct nic_world *world)
+enum nic_line emu_direct_line_begin(struct nic_world *world, struct nic_cq *cq)
 {
 	struct emu_world *w = (struct emu_world *)world;
 
+	if (cq && !has_next(w, emu_local_cq(cq)->entry))
+		return emu_direct_quiet(world) ? NIC_LINE_EMPTY : NIC_LINE_DUE;
 	emu_shared_take(w);
 	if (__builtin_expect(!emu_direct_quiet(world), 0)) {
 		emu_shared_release_clean(w);
-		return false;
+		return NIC_LINE_DUE;
 	}
 	if (emu_queue_length(w) > 0)
 		w->fab->now = emu_clock_real(w);
 	w->membership->brief = true;
-	return true;
+	return NIC_LINE_READY;
 }
 
 void emu_direct_line_end(struct nic_world *world)

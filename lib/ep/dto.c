@@ -348,7 +348,7 @@ static __attribute__((noinline)) bool dto_recv_noted(struct ep *ep, DAT_COUNT se
 	struct backend *b = obj_backend(&ep->obj);
 	bool done;
 
-	if (!b->kind->line_begin(b->shared))
+	if (b->kind->line_begin(b->shared, NULL) != NIC_LINE_READY)
 		return false;
 	done = dto_recv_silent(ep, segments, iov, cookie, flags);
 	if (done)

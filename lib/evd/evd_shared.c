@@ -46,17 +46,16 @@ static COLD DAT_RETURN dequeue_other(struct backend *b, struct evd *evd, DAT_EVE
 static __attribute__((noinline)) DAT_RETURN dequeue_noted(struct backend *b, struct evd *evd,
 							  DAT_EVENT *event)
 {
-	bool taken = false;
+	enum nic_line line = b->kind->line_begin(b->shared, evd->cq);
+	bool taken;
 
-	if (evd->obj.nic->ops->cq_count(evd->cq) && b->kind->line_begin(b->shared)) {
-		taken = evd_spin(evd, event);
-		b->kind->line_end(b->shared);
-	}
-	if (taken)
-		return dequeue_done(b);
-	if (evd_has_nothing(b, evd))
+	if (line == NIC_LINE_EMPTY)
 		return dequeue_nothing(b);
-	return dequeue_careful(b, evd->obj.handle, event);
+	if (line == NIC_LINE_DUE)
+		return dequeue_careful(b, evd->obj.handle, event);
+	taken = evd_spin(evd, event);
+	b->kind->line_end(b->shared);
+	return taken ? dequeue_done(b) : dequeue_careful(b, evd->obj.handle, event);
 }
 
 /*
