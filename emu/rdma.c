@@ -85,8 +85,8 @@ static bool segments_fit(const struct emu_qp *qp, const struct nic_send_wr *wr)
 	return wr->num_sge <= qp->max_rdma_sge || wr->num_sge <= qp->max_send_sge;
 }
 
-static void fill_request(struct emu_world *w, const struct emu_qp *qp, uint32_t index,
-			 const struct nic_send_wr *wr)
+void emu_rdma_fill(struct emu_world *w, const struct emu_qp *qp, uint32_t index,
+		   const struct nic_send_wr *wr)
 {
 	struct emu_swqe *wqe = emu_wqe(w, &qp->sq, index);
 
@@ -134,7 +134,7 @@ EMU_COLD int emu_rdma_post(struct emu_world *w, struct emu_qp *qp, const struct 
 		return -EAGAIN;
 	if (!emu_clock_has_room(w) || !have_room_beside(w, qp, wr->num_sge))
 		return -ENOMEM;
-	fill_request(w, qp, qp->sq.put, wr);
+	emu_rdma_fill(w, qp, qp->sq.put, wr);
 	if (emu_posted_on(w))
 		((struct emu_swqe *)emu_wqe(w, &qp->sq, qp->sq.put))->mem_epoch =
 			emu_posted_request(w, qp, wr, qp->sq.put + 1);

@@ -25,6 +25,9 @@
 
 /* emu_post_send for WRITE, READ, BIND, and a Send with a fence. */
 int emu_rdma_post(struct emu_world *w, struct emu_qp *qp, const struct nic_send_wr *wr);
+/* Fill in the ring entry of request `index`. */
+void emu_rdma_fill(struct emu_world *w, const struct emu_qp *qp, uint32_t index,
+		   const struct nic_send_wr *wr);
 /* May the request at sq_next be transmitted now? If so, a READ is counted. */
 bool emu_rdma_start(struct emu_world *w, struct emu_qp *qp);
 /* The BIND at sq_next is the oldest request: execute and complete it. */

@@ -37,7 +37,7 @@ void emu_measure(struct emu_world *w, struct emu_arrival *a)
 	a->last = a->to == length;
 }
 
-static void trace_data(struct emu_world *w, const struct emu_arrival *a)
+void emu_trace_packet(struct emu_world *w, const struct emu_arrival *a)
 {
 	static const uint8_t ops[] = { [NIC_OP_SEND] = EMU_PACKET_SEND,
 				       [NIC_OP_WRITE] = EMU_PACKET_WRITE,
@@ -93,7 +93,7 @@ enum emu_step emu_step_opcode(struct emu_world *w, struct emu_arrival *a)
 {
 	emu_measure(w, a);
 	if (w->fab->trace_on && a->kind != EMU_EV_LAND)
-		trace_data(w, a);
+		emu_trace_packet(w, a);
 	emu_pause_hear(w, a->qp);
 	a->rx = emu_partial_find(w, a->qp, a->swqe->message);
 	/* A duplicate: the first copy continues. */

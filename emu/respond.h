@@ -81,6 +81,8 @@ enum emu_step emu_step_unsent(struct emu_world *w, struct emu_arrival *a);
 enum emu_step emu_step_silent(struct emu_world *w, struct emu_arrival *a);
 /* Compute the part of its message that a packet carries. */
 void emu_measure(struct emu_world *w, struct emu_arrival *a);
+/* The line PACKET. */
+void emu_trace_packet(struct emu_world *w, const struct emu_arrival *a);
 /* Copy bytes [from, to) of the message to where they belong. */
 enum emu_copy emu_place(struct emu_world *w, const struct emu_arrival *a);
 /* The step after a copy that failed. */

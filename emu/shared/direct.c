@@ -4,6 +4,7 @@
  * direct.h explains why that is sound; direct_owner.c is the receiver's side.
  */
 #include "direct.h"
+#include "direct_pair.h"
 
 #include <errno.h>
 #include <string.h>
@@ -34,42 +35,6 @@ struct delivery {
 	const struct nic_send_wr *wr;
 	struct emu_inline_cqe *cqe; /* NULL: the completion is in the ring */
 };
-
-static bool link_is_instant(const struct emu_link *link)
-{
-	return link->latency_ns == 0 && link->ns_per_byte == 0;
-}
-
-/*
- * Nothing of this connection is in flight in this direction, both ends may take their fast paths,
- * and nothing observes single packets.
- */
-static bool is_pair_idle(struct emu_world *w, const struct emu_qp *from, const struct emu_qp *to)
-{
-	const struct emu_fabric *fab = w->fab;
-	const struct emu_process *p = emu_process(w, w->process);
-
-	return !fab->observed && !p->inbox && !p->overrun && from->tx_fast && from->sq.max > 0 &&
-	       emu_wq_count(&from->sq) == 0 && from->sq_next == from->sq.put && to->rx_fast &&
-	       to->epoch == from->peer_epoch && from->epoch == to->peer_epoch &&
-	       to->rx_next == from->sq.put && link_is_instant(&EMU_AT(fab->link, from->link)) &&
-	       link_is_instant(&EMU_AT(fab->link, to->link));
-}
-
-/*
- * cq->get is on the owner's cache line; it is read only when the cached copy says the CQ is full.
- */
-static bool has_room(struct emu_cq *cq, uint32_t limit)
-{
-	if (cq->put - cq->cached_get >= limit)
-		cq->cached_get = __atomic_load_n(&cq->get, __ATOMIC_ACQUIRE);
-	return cq->put - cq->cached_get < limit;
-}
-
-static bool is_ready(struct emu_cq *cq)
-{
-	return !cq->armed && has_room(cq, cq->limit);
-}
 
 /*
  * Look at the peer's own receive queue for the first time in a connection. All but `get` is on a
@@ -178,7 +143,7 @@ static bool place_payload(struct emu_world *w, struct delivery *d)
 	uint32_t number = d->recv_cq->put, length = d->wr->length;
 	enum emu_split_placed placed = EMU_SPLIT_NOT;
 
-	if (!has_room(d->recv_cq, EMU_INLINE_CQES))
+	if (!emu_direct_has_room(d->recv_cq, EMU_INLINE_CQES))
 		return place_afar(w, d);
 	if (__builtin_expect(length >= EMU_SPLIT_LEAST, 0)) {
 		placed = place_split(w, d);
@@ -251,30 +216,6 @@ static void publish_completion(struct emu_world *w, const struct delivery *d)
 }
 
 /*
- * Complete the Send. It was never on the wire, but its request and its packets count, so that later
- * packets have the sequence numbers they would have had.
- */
-static void complete_send(struct emu_world *w, const struct delivery *d)
-{
-	struct emu_qp *from = d->from;
-	uint32_t put = from->sq.put;
-
-	if (d->wr->length > from->mtu) {
-		struct emu_swqe *wqe = emu_wqe(w, &from->sq, put);
-
-		wqe->opcode = NIC_OP_SEND;
-		wqe->length = d->wr->length;
-		emu_wire_count(w, from, put);
-	}
-	from->sq.put = from->sq.get = from->sq_next = put + 1;
-	if (from->rnr_tries) /* on a line that the peer reads */
-		from->rnr_tries = 0;
-	if (!(d->wr->flags & NIC_WR_SUPPRESS))
-		emu_cq_push(w, from->send_cq, d->index, d->wr->wr_id, d->wr->length, NIC_OP_SEND,
-			    NIC_WC_SUCCESS, d->wr->flags & NIC_WR_QUIET);
-}
-
-/*
  * The lines of the general path, all at one time. One packet only: those of a longer message arrive
  * one by one. They are written before the message counts as delivered: as soon as its owner sees it
  * there, it takes the lock for a line of its own.
@@ -283,11 +224,6 @@ static __attribute__((noinline)) void trace_delivery(struct emu_world *w, const 
 {
 	w->fab->now = emu_clock_real(w);
 	emu_trace_delivered(w, d->from, d->to, d->wr, d->from->sq.put);
-}
-
-static bool may_trace(const struct emu_fabric *fab, const struct delivery *d)
-{
-	return !fab->trace_on || d->wr->length <= d->from->mtu;
 }
 
 /*
@@ -338,8 +274,9 @@ static bool deliver_send(struct emu_world *w, const struct emu_local_qp *local,
 
 	d.recv_cq = &EMU_AT(fab->cq, d.to->recv_cq);
 	/* Entry 0 of the CQ table stands for "no CQ"; it never has room. */
-	if (!is_pair_idle(w, from, d.to) || d.send_cq == d.recv_cq || !is_ready(d.send_cq) ||
-	    !is_ready(d.recv_cq) || !may_trace(fab, &d) || !find_receive(w, &d))
+	if (!emu_direct_is_idle(w, from, d.to) || d.send_cq == d.recv_cq ||
+	    !emu_direct_is_ready(d.send_cq) || !emu_direct_is_ready(d.recv_cq) ||
+	    !emu_direct_may_trace(fab, from, wr->length) || !find_receive(w, &d))
 		return false;
 	/* Record first: once the completion is published, the message counts as delivered. */
 	record_delivery(w, &d);
@@ -351,7 +288,7 @@ static bool deliver_send(struct emu_world *w, const struct emu_local_qp *local,
 	if (__builtin_expect(fab->trace_on, 0))
 		trace_delivery(w, &d);
 	publish_completion(w, &d);
-	complete_send(w, &d);
+	emu_direct_complete(w, from, d.index, wr, NIC_OP_SEND);
 	prefetch_later(w, &d);
 	return true;
 }
@@ -362,7 +299,9 @@ int emu_direct_send(struct nic_qp *base, const struct nic_send_wr *wr)
 	bool done;
 
 	if (w->membership->held)
-		return emu_post_send(base, wr);
+		return wr->opcode == NIC_OP_WRITE && emu_direct_write(base, wr)
+			       ? 0
+			       : emu_post_send(base, wr);
 	if (wr->opcode != NIC_OP_SEND ||
 	    (wr->flags & (NIC_WR_FENCE | NIC_WR_IMM | NIC_WR_INVALIDATE)) || wr->num_sge != 1 ||
 	    wr->length == 0)

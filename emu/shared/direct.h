@@ -56,6 +56,11 @@
  * destination before the completion is published (reach.h). So is a long one, by both ends at the
  * same time (split.h).
  *
+ * An RDMA Write is executed at its post, too, under the same conditions but those on a Receive
+ * (direct_write.c). It needs no record: it changes rx_next, and no completion of the target. Unlike
+ * a Send it comes with both locks, and a system call writes its payload, which takes most of its
+ * time.
+ *
  * An event on the general path may be rolled back by recovery (recover.h). Its completions are in
  * the ring. While it runs, the CQs it may change are marked in_event, and their owner dequeues
  * nothing from their rings without the lock.
@@ -72,6 +77,8 @@
  * unless it has taken it by emu_direct_line_begin.
  */
 int emu_direct_send(struct nic_qp *qp, const struct nic_send_wr *wr);
+/* With the lock: execute an RDMA Write at once. False: it cannot be, and nothing has changed. */
+bool emu_direct_write(struct nic_qp *qp, const struct nic_send_wr *wr);
 int emu_direct_recv(struct nic_qp *qp, const struct nic_recv_wr *wr);
 int emu_direct_poll(struct nic_cq *cq, struct nic_wc *wc, int n);
 bool emu_direct_spin(struct nic_cq *cq, struct nic_wc *wc);

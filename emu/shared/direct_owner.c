@@ -110,9 +110,8 @@ static bool is_near_ring(const struct emu_cq *cq, uint32_t number)
 }
 
 /* Is it there? False: it is not, or it may not be dequeued without the lock. */
-static inline __attribute__((always_inline)) bool is_in_ring(struct emu_world *w,
-							     const struct emu_cq *cq,
-							     uint32_t number)
+static inline __attribute__((always_inline)) bool
+is_in_ring(struct emu_world *w, const struct emu_cq *cq, uint32_t number)
 {
 	uint64_t look;
 
