@@ -24,7 +24,7 @@
 #include "emu/fabric/trace.h"
 #include "emu/fabric/config.h"
 
-#define MAGIC 0x3620636962616664ul
+#define MAGIC 0x3720636962616664ul
 #define LAYOUT                                                                                    \
 	((uint64_t)sizeof(struct emu_message) << 48 | (uint64_t)sizeof(struct emu_fabric) << 16 | \
 	 sizeof(struct emu_qp))
