@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * direct.h - the direct path of a Send between two processes of a shared fabric.
+ * direct.h - the direct path of a Send, and of an RDMA Write, between two processes of a shared
+ * fabric.
  *
  * On the general path a Send takes the fabric's lock at the post and becomes an event; when the
  * event is due, some process takes the lock, moves the payload and queues another event for the
@@ -56,10 +57,11 @@
  * destination before the completion is published (reach.h). So is a long one, by both ends at the
  * same time (split.h).
  *
- * An RDMA Write is executed at its post, too, under the same conditions but those on a Receive
- * (direct_write.c). It needs no record: it changes rx_next, and no completion of the target. Unlike
- * a Send it comes with both locks, and a system call writes its payload, which takes most of its
- * time.
+ * An RDMA Write is executed at its post, too (direct_write.c), by a call that holds lib's lock and
+ * the fabric's. The conditions on the links, the connection and the sender's CQ are the same. It
+ * may be empty or have a fence, but the kernel must let this process write to the target's memory.
+ * The system call that does so takes most of its time. There is no record of it: of the target it
+ * changes rx_next, and no completion.
  *
  * An event on the general path may be rolled back by recovery (recover.h). Its completions are in
  * the ring. While it runs, the CQs it may change are marked in_event, and their owner dequeues
@@ -74,10 +76,14 @@
 
 /*
  * Entries of the door (host/nic.h). A call that holds the fabric's lock takes the general path,
- * unless it has taken it by emu_direct_line_begin.
+ * unless it has taken it by emu_direct_line_begin or posts an RDMA Write.
  */
 int emu_direct_send(struct nic_qp *qp, const struct nic_send_wr *wr);
-/* With the lock: execute an RDMA Write at once. False: it cannot be, and nothing has changed. */
+/*
+ * Execute an RDMA Write at once. False: that is not possible, and it is to be posted by the general
+ * path. Only its place on the send queue may have been filled in, and a part of its payload
+ * written. Lock: the fabric's.
+ */
 bool emu_direct_write(struct nic_qp *qp, const struct nic_send_wr *wr);
 int emu_direct_recv(struct nic_qp *qp, const struct nic_recv_wr *wr);
 int emu_direct_poll(struct nic_cq *cq, struct nic_wc *wc, int n);

@@ -2,11 +2,12 @@
 /*
  * An RDMA Write between two processes that is executed at its post: direct.h.
  *
- * It changes nothing at the target but rx_next, and its payload. If this process dies in between,
+ * Of the target it changes rx_next and the memory it writes to. If this process dies in between,
  * the connection breaks anyway, so there is no record to roll back from.
  */
 #include "direct.h"
 #include "direct_pair.h"
+#include "emu/fabric/clock.h"
 #include "emu/fabric/trace.h"
 #include "emu/number/number.h"
 #include "emu/payload/reach.h"
@@ -15,16 +16,15 @@
 #include "emu/receive.h"
 
 /* Fences do not matter: nothing is in flight. */
-static bool is_plain(const struct emu_qp *from, const struct nic_send_wr *wr)
+static bool is_plain(const struct nic_send_wr *wr)
 {
-	return wr->num_sge == 1 && from->max_send_sge > 0 &&
-	       !(wr->flags & (NIC_WR_IMM | NIC_WR_INVALIDATE));
+	return wr->num_sge == 1 && !(wr->flags & (NIC_WR_IMM | NIC_WR_INVALIDATE));
 }
 
 static bool is_possible(struct emu_world *w, const struct emu_qp *from, const struct emu_qp *to,
 			const struct nic_send_wr *wr)
 {
-	return !emu_lockstep(w) && is_plain(from, wr) && emu_direct_is_idle(w, from, to) &&
+	return !emu_lockstep(w) && is_plain(wr) && emu_direct_is_idle(w, from, to) &&
 	       emu_direct_is_ready(&EMU_AT(w->fab->cq, from->send_cq)) &&
 	       emu_direct_may_trace(w->fab, from, wr->length) &&
 	       emu_reach_has(w, emu_process_of(w, to->adapter));
@@ -33,6 +33,7 @@ static bool is_possible(struct emu_world *w, const struct emu_qp *from, const st
 static void trace_write(struct emu_world *w, const struct emu_arrival *a,
 			const struct nic_send_wr *wr)
 {
+	w->fab->now = emu_clock_real(w);
 	emu_trace_post(w, a->sender, wr, a->index + 1);
 	emu_trace_packet(w, a);
 	emu_trace_acked(w, a->sender, a->index, emu_wire_psn(w, a->sender, a->index, 0), wr->length,

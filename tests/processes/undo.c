@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * undo - a process is killed before each store of one Send on the direct path
- * (emu/shared/direct.c). The receiver gets the message whole or not at all. Another connection, on
- * the same SRQ and the same EVD, finds its next message in the next Receive.
+ * (emu/shared/direct.c), or of one RDMA Write. The receiver gets the message whole or not at all.
+ * Another connection, on the same SRQ and the same EVD, finds its next message in the next Receive.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -28,7 +28,10 @@ static const uint32_t sizes[] = { 64, 224, LARGEST };
 struct round {
 	uint32_t size;
 	uint64_t number;
+	bool writes; /* in place of the second Send */
 };
+
+static struct pair_target *written; /* where an RDMA Write goes: shared by all processes */
 
 struct receiver {
 	struct pair_node node;
@@ -83,6 +86,17 @@ static void send_one(const struct pair_node *node, DAT_EP_HANDLE ep, uint32_t si
 		   "dat_ep_post_send");
 }
 
+static void write_one(const struct pair_node *node, DAT_EP_HANDLE ep, uint32_t size)
+{
+	DAT_LMR_TRIPLET message = segment(node, 0, size);
+	DAT_RMR_TRIPLET to = pair_remote(written);
+
+	to.segment_length = size;
+	pair_check(dat_ep_post_rdma_write(ep, 1, &message, (DAT_DTO_COOKIE){ .as_64 = 2 }, &to,
+					  DAT_COMPLETION_DEFAULT_FLAG),
+		   "dat_ep_post_rdma_write");
+}
+
 static void live(struct stores *stores, const struct round *round)
 {
 	struct pair_node node;
@@ -100,8 +114,11 @@ static void live(struct stores *stores, const struct round *round)
 	/* The first Send looks up the segment and takes the slow path. */
 	send_one(&node, ep, round->size);
 	expect_dto(dto, 1);
-	stores_phase("a Send");
-	send_one(&node, ep, round->size);
+	stores_phase("a Send, or a Write");
+	if (round->writes)
+		write_one(&node, ep, round->size);
+	else
+		send_one(&node, ep, round->size);
 	stores_phase("nothing more");
 	_exit(0);
 }
@@ -142,7 +159,8 @@ static void open_receiver(struct receiver *r)
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = RECEIVES, .max_recv_iov = 1 };
 	DAT_PSP_HANDLE psp;
 
-	begin(&r->node, RECEIVES);
+	begin(&r->node, RECEIVES + 1);
+	*written = pair_target(&r->node, RECEIVES * SPAN);
 	r->requests = make_evd(&r->node, DAT_EVD_CR_FLAG);
 	r->connect = make_evd(&r->node, DAT_EVD_CONNECTION_FLAG);
 	r->recv = make_evd(&r->node, DAT_EVD_DTO_FLAG);
@@ -175,13 +193,23 @@ static DAT_DTO_COMPLETION_EVENT_DATA next_receive(struct receiver *r)
 	return *dto;
 }
 
-static void expect_bytes(struct receiver *r, const struct round *round)
+static void expect_bytes(const uint8_t *got, const struct round *round)
 {
-	const uint8_t *got = memory(&r->node, r->next % RECEIVES * SPAN);
-
 	for (uint32_t at = 0; at < round->size; at++)
 		if (got[at] != byte_of(round->number, at))
 			pair_fail("a message that is not whole");
+}
+
+/* A Write is there, or nothing of it. No byte_of() begins with two zeros. */
+static bool is_written(struct receiver *r, const struct round *round)
+{
+	uint8_t *got = memory(&r->node, RECEIVES * SPAN);
+	bool any = got[0] || got[1];
+
+	if (any)
+		expect_bytes(got, round);
+	memset(got, 0, round->size);
+	return any;
 }
 
 /* Nothing of this is usual: it goes by events, and completes in the ring. */
@@ -203,12 +231,14 @@ static void look_after(struct receiver *r, const struct round *round)
 	for (dto = next_receive(r); dto.ep_handle == r->victim; dto = next_receive(r)) {
 		if (dto.transfered_length != round->size)
 			pair_fail("a message of another length");
-		expect_bytes(r, round);
+		expect_bytes(memory(&r->node, r->next % RECEIVES * SPAN), round);
 		post_receive(r, r->next++ + RECEIVES);
 		messages++;
 	}
-	if (messages < 1 || messages > 2)
+	if (messages < 1 || messages > (round->writes ? 1 : 2))
 		pair_fail("another number of messages");
+	if (is_written(r, round) && !round->writes)
+		pair_fail("a Send has written");
 	/*
 	 * Receives of before the death are slow ones, as a key died with it: none is left for the
 	 * next victim.
@@ -318,7 +348,9 @@ int main(void)
 	pid_t pid;
 	char said;
 
-	if (!all.fabric || all.stores == MAP_FAILED || refused) {
+	written = mmap(NULL, sizeof(*written), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
+	if (!all.fabric || all.stores == MAP_FAILED || written == MAP_FAILED || refused) {
 		printf("skipped: %s\n", refused ? refused : "no fabric");
 		return 77;
 	}
@@ -334,6 +366,10 @@ int main(void)
 		if (!kill_at_each(&all, &round))
 			return 1;
 	}
+	round.size = sizes[0];
+	round.writes = true;
+	if (!kill_at_each(&all, &round))
+		return 1;
 	close(all.orders);
 	if (waitpid(pid, &status, 0) != pid || status)
 		pair_fail("the receiver does not end well");

@@ -4,7 +4,9 @@
  * those that are not. One program is both processes.
  */
 #include <errno.h>
+#include <sys/mman.h>
 
+#include "emu/fabric/clock.h"
 #include "emu/fabric/queue.h"
 #include "emu/fabric/trace.h"
 #include "emu/qp.h"
@@ -133,6 +135,13 @@ static void run_all(void)
 			emu_backend.settle(ends[i].world);
 			emu_backend.leave(ends[i].world);
 		}
+}
+
+static void trace_on(void)
+{
+	emu_backend.enter(ends[0].world, false);
+	ends[0].nic->ops->sim_trace(ends[0].nic, true);
+	emu_backend.leave(ends[0].world);
 }
 
 /* The Write that was posted last goes by an event: nothing is there before that runs. */
@@ -272,21 +281,91 @@ END_TEST
 
 START_TEST(a_Write_of_packets_that_are_observed_goes_one_by_one)
 {
-	emu_backend.enter(ends[0].world, false);
-	ends[0].nic->ops->sim_trace(ends[0].nic, true);
-	emu_backend.leave(ends[0].world);
+	trace_on();
 	write_bytes(MANY);
 	goes_by_event(MANY);
 }
 END_TEST
 
-/* The key of another region of the target, which is for local access. */
-START_TEST(a_Write_that_is_refused_changes_nothing)
+/* It has changed nothing that counts when the general path begins, and fails there. */
+static void is_refused(const struct nic_send_wr *wr, enum nic_wc_status status)
 {
-	post(NIC_OP_WRITE, BYTES, 0, ends[1].mr->rkey);
+	const struct emu_qp *from = emu_local_qp(ends[0].qp)->entry;
+	const struct emu_qp *to = emu_local_qp(ends[1].qp)->entry;
+
+	emu_backend.enter(ends[0].world, false);
+	ck_assert(!emu_direct_write(ends[0].qp, wr));
+	emu_backend.leave(ends[0].world);
+	ck_assert_uint_eq(from->sq.put, 0);
+	ck_assert_uint_eq(to->rx_next, 0);
+	ck_assert(!is_complete(NIC_OP_WRITE, status));
+	ck_assert_int_eq(post_request(wr), 0);
 	run_all();
+	ck_assert(is_complete(NIC_OP_WRITE, status));
+	ck_assert(!is_complete(NIC_OP_WRITE, status));
+}
+
+START_TEST(a_Write_to_a_region_for_local_access_is_refused)
+{
+	struct nic_send_wr wr = work_request(NIC_OP_WRITE, BYTES, 0, ends[1].mr->rkey);
+
+	wr.remote_addr = (uintptr_t)ends[1].memory;
+	is_refused(&wr, NIC_WC_REMOTE_ACCESS);
+	ck_assert_uint_eq(ends[1].memory[0][0], 0);
+}
+END_TEST
+
+START_TEST(a_Write_from_a_region_of_another_key_is_refused)
+{
+	struct nic_send_wr wr = work_request(NIC_OP_WRITE, BYTES, 0, to_mr->rkey);
+	struct nic_sge sge = *wr.sge;
+
+	sge.lkey++;
+	wr.sge = &sge;
+	is_refused(&wr, NIC_WC_LOCAL_PROTECTION);
 	ck_assert_uint_eq(target[0], 0);
-	ck_assert(is_complete(NIC_OP_WRITE, NIC_WC_REMOTE_ACCESS));
+}
+END_TEST
+
+/* The key is good, and the copy fails. */
+START_TEST(a_Write_to_memory_that_is_gone_is_refused)
+{
+	void *memory =
+		mmap(NULL, EMU_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct nic_send_wr wr = work_request(NIC_OP_WRITE, BYTES, 0, 0);
+	struct nic_mr *mr;
+
+	emu_backend.enter(ends[1].world, false);
+	ck_assert_int_eq(ends[1].nic->ops->mr_reg(ends[1].pd, (uintptr_t)memory, EMU_PAGE,
+						  NIC_ACCESS_LOCAL_WRITE | NIC_ACCESS_REMOTE_WRITE,
+						  &mr),
+			 0);
+	emu_backend.leave(ends[1].world);
+	munmap(memory, EMU_PAGE);
+	wr.remote_addr = (uintptr_t)memory;
+	wr.rkey = mr->rkey;
+	is_refused(&wr, NIC_WC_REMOTE_ACCESS);
+	emu_backend.enter(ends[1].world, false);
+	ends[1].nic->ops->mr_dereg(mr);
+	emu_backend.leave(ends[1].world);
+}
+END_TEST
+
+/* An attribute of verbs. */
+START_TEST(a_Write_to_a_queue_pair_without_remote_access_is_refused)
+{
+	struct emu_qp *to = emu_local_qp(ends[1].qp)->entry;
+	const struct nic_send_wr wr = work_request(NIC_OP_WRITE, BYTES, 0, to_mr->rkey);
+
+	to->numbered = true;
+	emu_backend.enter(ends[0].world, false);
+	ck_assert(!emu_direct_write(ends[0].qp, &wr));
+	ends_worlds.world[0]->fab->path[emu_qp_index(ends_worlds.world[0], to)].access =
+		NIC_ACCESS_REMOTE_WRITE;
+	ck_assert(emu_direct_write(ends[0].qp, &wr));
+	emu_backend.leave(ends[0].world);
+	to->numbered = false;
+	ck_assert(is_written(BYTES));
 }
 END_TEST
 
@@ -342,6 +421,18 @@ static const char *new_lines(size_t *seen)
 	return text + from;
 }
 
+/* Requests of one packet, before this one, had so many packets more. */
+static void has_psn(uint32_t message, uint32_t more)
+{
+	char packet[100];
+	size_t seen = 0;
+
+	snprintf(packet, sizeof(packet), "message=%u packet=0 bytes=64 psn=%u\n", message,
+		 (emu_wire_first_psn(emu_local_qp(ends[0].qp)->entry) + message - 1 + more) &
+			 EMU_PSN_MASK);
+	ck_assert_ptr_nonnull(strstr(new_lines(&seen), packet));
+}
+
 static void set_observed(int change)
 {
 	emu_backend.enter(ends[0].world, false);
@@ -349,19 +440,30 @@ static void set_observed(int change)
 	emu_backend.leave(ends[0].world);
 }
 
+START_TEST(a_traced_Write_has_the_time_of_its_post)
+{
+	struct emu_world *world = ends_worlds.world[0];
+	uint64_t before;
+
+	trace_on();
+	for (int i = 0; i < 2; i++) {
+		before = emu_clock_real(world);
+		write_bytes(BYTES);
+		ck_assert_uint_ge(fabric()->now, before);
+	}
+}
+END_TEST
+
 START_TEST(a_Write_at_once_has_the_lines_of_one_by_event)
 {
 	static char direct[2000], general[2000];
-	char packet[100];
 	size_t seen = 0;
 
 	for (int i = 0; i < 2; i++)
 		emu_local_qp(ends[i].qp)->entry->noun = (_i ? NIC_NOUN_QP : NIC_NOUN_EP) & 3;
 	write_bytes(MANY); /* its packets count in the numbers of the next ones */
 	has_arrived(MANY);
-	emu_backend.enter(ends[0].world, false);
-	ends[0].nic->ops->sim_trace(ends[0].nic, true);
-	emu_backend.leave(ends[0].world);
+	trace_on();
 	new_lines(&seen);
 	memset(target, 0, sizeof(target));
 	write_bytes(BYTES);
@@ -374,9 +476,22 @@ START_TEST(a_Write_at_once_has_the_lines_of_one_by_event)
 	set_observed(-1);
 	copy_lines(new_lines(&seen), general, 1);
 	ck_assert_str_eq(direct, general);
-	snprintf(packet, sizeof(packet), "message=2 packet=0 bytes=64 psn=%u\n",
-		 (emu_wire_first_psn(emu_local_qp(ends[0].qp)->entry) + 4) & EMU_PSN_MASK);
-	ck_assert_ptr_nonnull(strstr(direct, packet));
+	has_psn(2, 3);
+}
+END_TEST
+
+/* Without a trace it is delivered at its post, and has never been on the wire. */
+START_TEST(the_packets_of_a_long_Send_at_once_count)
+{
+	struct nic_sge sge = { (uintptr_t)target, MANY, to_mr->lkey };
+	const struct nic_recv_wr receive_wr = { .sge = &sge, .num_sge = 1 };
+	const struct nic_send_wr wr = work_request(NIC_OP_SEND, MANY, NIC_WR_SUPPRESS, 0);
+
+	ck_assert_int_eq(emu_direct_recv(ends[1].qp, &receive_wr), 0);
+	ck_assert_int_eq(emu_direct_send(ends[0].qp, &wr), 0);
+	trace_on();
+	write_bytes(BYTES);
+	has_psn(2, 3);
 }
 END_TEST
 
@@ -396,8 +511,13 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, a_Write_finds_no_room_in_a_full_CQ);
 	tcase_add_test(tcase, a_Write_with_immediate_data_takes_a_Receive);
 	tcase_add_test(tcase, a_Write_of_packets_that_are_observed_goes_one_by_one);
-	tcase_add_test(tcase, a_Write_that_is_refused_changes_nothing);
+	tcase_add_test(tcase, a_Write_to_a_region_for_local_access_is_refused);
+	tcase_add_test(tcase, a_Write_from_a_region_of_another_key_is_refused);
+	tcase_add_test(tcase, a_Write_to_memory_that_is_gone_is_refused);
+	tcase_add_test(tcase, a_Write_to_a_queue_pair_without_remote_access_is_refused);
 	tcase_add_test(tcase, a_Write_behind_the_end_of_the_region_is_refused);
+	tcase_add_test(tcase, a_traced_Write_has_the_time_of_its_post);
+	tcase_add_test(tcase, the_packets_of_a_long_Send_at_once_count);
 	tcase_add_loop_test(tcase, a_Write_at_once_has_the_lines_of_one_by_event, 0, 2);
 	suite_add_tcase(suite, tcase);
 }
