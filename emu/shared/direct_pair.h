@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * direct_pair.h - what a request has in common that is executed at its post: is the pair ready for
- * that, and the completion. Lock: the fabric's.
+ * direct_pair.h - what all requests that are executed at their post have in common: whether the two
+ * queue pairs are ready for that, and how the request completes. Lock: the fabric's.
  */
 #ifndef EMU_SHARED_DIRECT_PAIR_H
 #define EMU_SHARED_DIRECT_PAIR_H
