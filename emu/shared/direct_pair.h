@@ -69,7 +69,7 @@ emu_direct_complete(struct emu_world *w, struct emu_qp *from, uint32_t index,
 	if (wr->length > from->mtu) {
 		struct emu_swqe *wqe = emu_wqe(w, &from->sq, put);
 
-		wqe->opcode = opcode;
+		wqe->opcode = (uint8_t)opcode;
 		wqe->length = wr->length;
 		emu_wire_count(w, from, put);
 	}

@@ -72,7 +72,7 @@ static struct nic_send_wr work_request(enum nic_opcode opcode, uint32_t length, 
 				     .remote_addr = (uintptr_t)target,
 				     .rkey = rkey,
 				     .length = length,
-				     .opcode = opcode,
+				     .opcode = (uint8_t)opcode,
 				     .flags = flags,
 				     .num_sge = 1 };
 }
@@ -486,7 +486,12 @@ START_TEST(the_packets_of_a_long_Send_at_once_count)
 	struct nic_sge sge = { (uintptr_t)target, MANY, to_mr->lkey };
 	const struct nic_recv_wr receive_wr = { .sge = &sge, .num_sge = 1 };
 	const struct nic_send_wr wr = work_request(NIC_OP_SEND, MANY, NIC_WR_SUPPRESS, 0);
+	const struct emu_qp *from = emu_local_qp(ends[0].qp)->entry;
+	struct emu_swqe *entry;
 
+	/* The place on the send queue had a bind, which is no packet. */
+	entry = emu_wqe(ends_worlds.world[0], &from->sq, from->sq.put);
+	entry->opcode = NIC_OP_BIND;
 	ck_assert_int_eq(emu_direct_recv(ends[1].qp, &receive_wr), 0);
 	ck_assert_int_eq(emu_direct_send(ends[0].qp, &wr), 0);
 	trace_on();
