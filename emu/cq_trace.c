@@ -7,7 +7,6 @@
 #include "emu/fabric/trace.h"
 #include "qp.h"
 #include "quick.h"
-#include "receive.h"
 #include "emu/wire/wire.h"
 
 /* ---- requests ---- */

@@ -18,11 +18,11 @@ struct nic;
 struct nic_cq;
 struct nic_upcalls;
 
-/* Whether a call that writes lines may be made with lib's lock only: nic_backend.line_begin. */
+/* What nic_backend.line_begin found. */
 enum nic_line {
-	NIC_LINE_READY,
-	NIC_LINE_EMPTY, /* there is nothing to dequeue, and nothing is due */
-	NIC_LINE_DUE,   /* no: something is due */
+	NIC_LINE_READY, /* the call may be made: the world's lock is held for it */
+	NIC_LINE_EMPTY, /* the CQ is empty, and nothing is due */
+	NIC_LINE_DUE,   /* something is due */
 };
 
 /*
@@ -265,8 +265,8 @@ struct nic_backend {
 	/*
 	 * Around such a call that writes lines into the trace: take the world's lock for it alone.
 	 * Nothing runs that is due, so no upcall comes. cq: the call polls that CQ; NULL: it posts.
-	 * NIC_LINE_READY: the lock is taken, and line_end releases it. NIC_LINE_DUE: the caller
-	 * makes the call with both locks.
+	 * After NIC_LINE_READY, line_end releases the lock; otherwise it was not taken. After
+	 * NIC_LINE_DUE the caller makes the call with both locks.
 	 */
 	enum nic_line (*line_begin)(struct nic_world *world, struct nic_cq *cq);
 	void (*line_end)(struct nic_world *world);

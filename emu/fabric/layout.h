@@ -443,7 +443,7 @@ struct emu_fabric {
 	uint64_t size; /* of the mapping */
 	struct emu_config config;
 
-	EMU_OWN_LINE struct emu_lock lock; /* who takes it gets what it stores to most often, too */
+	EMU_OWN_LINE struct emu_lock lock; /* on one line with what its holder stores to most */
 	uint16_t holder; /* process that has the lock; 0: none, or it changes nothing */
 	uint64_t now;
 	uint64_t trace_length; /* record.h */

@@ -38,10 +38,10 @@ enum emu_record_kind {
 	EMU_RECORD_ACK,
 	EMU_RECORD_ARRIVE, /* the lines PACKET, TAKE and COMPLETE of an ordinary message */
 	EMU_RECORD_ARRIVE_SRQ,
-	EMU_RECORD_ACKED,  /* the lines ACK and COMPLETE */
-	EMU_RECORD_DIRECT, /* of an EP: POST, ARRIVE and ACKED of a Send that arrives at its post */
-	EMU_RECORD_DIRECT_QP,
-	EMU_RECORD_FRONT, /* and what follows: enum nic_trace_kind */
+	EMU_RECORD_ACKED,     /* the lines ACK and COMPLETE */
+	EMU_RECORD_DIRECT,    /* all lines of a Send of an EP that is delivered at its post */
+	EMU_RECORD_DIRECT_QP, /* likewise of a QP */
+	EMU_RECORD_FRONT,     /* and what follows: enum nic_trace_kind */
 	EMU_RECORD_KINDS = EMU_RECORD_FRONT + NIC_TRACE_KINDS
 };
 

@@ -141,11 +141,18 @@ void ends_setup_many_receives(void)
 	setup(AHEAD, DEPTH);
 }
 
-static void settle_end(struct end *end)
+void ends_run(struct end *end)
 {
 	emu_backend.enter(end->world, false);
 	emu_backend.settle(end->world);
 	emu_backend.leave(end->world);
+}
+
+void ends_run_all(void)
+{
+	while (ends_worlds.world[0]->fab->events > 0)
+		for (int i = 0; i < 2; i++)
+			ends_run(&ends[i]);
 }
 
 static void disconnect_ends(void)
@@ -155,7 +162,7 @@ static void disconnect_ends(void)
 		ends[i].nic->ops->qp_reset(ends[i].qp);
 		ends[i].established = false;
 		emu_backend.leave(ends[i].world);
-		settle_end(&ends[1 - i]);
+		ends_run(&ends[1 - i]);
 	}
 }
 
@@ -201,4 +208,36 @@ void ends_teardown(void)
 	close_end(&ends[0]);
 	close_end(&ends[1]);
 	litmus_leave_worlds(&ends_worlds);
+}
+
+/* ---- the trace ---- */
+
+void ends_trace_on(void)
+{
+	emu_backend.enter(ends[0].world, false);
+	ends[0].nic->ops->sim_trace(ends[0].nic, true);
+	emu_backend.leave(ends[0].world);
+}
+
+static bool counts_requests(const char *field)
+{
+	return strncmp(field - 7, "message", 7) == 0 || strncmp(field - 3, "psn", 3) == 0 ||
+	       strncmp(field - 5, "wr_id", 5) == 0;
+}
+
+void ends_copy_lines(const char *text, int lines, char *out, unsigned long n)
+{
+	char *end;
+
+	for (; lines > 0 && (text = strchr(text, ' ')); lines--) {
+		for (; *text != '\n'; text++) {
+			*out++ = *text;
+			if (*text != '=' || !counts_requests(text))
+				continue;
+			out += sprintf(out, "%lu", strtoul(text + 1, &end, 10) - n);
+			text = end - 1;
+		}
+		*out++ = *text++;
+	}
+	*out = '\0';
 }

@@ -41,4 +41,14 @@ void ends_connect_again(void);
 void ends_change_peer(void);
 void ends_destroy_peer(struct nic_qp *old);
 
+/* Runs the events that are due in the process of this end; or in both, until none is queued. */
+void ends_run(struct end *end);
+void ends_run_all(void);
+void ends_trace_on(void);
+/*
+ * Copies up to `lines` lines of a trace without their times, and with the numbers that each request
+ * has of its own (message, psn, wr_id) less n.
+ */
+void ends_copy_lines(const char *text, int lines, char *out, unsigned long n);
+
 #endif /* TESTS_LITMUS_ENDS_H */

@@ -158,20 +158,13 @@ START_TEST(long_messages_come_whole_to_one_who_takes_no_lock)
 }
 END_TEST
 
-static void start_trace(void)
-{
-	emu_backend.enter(ends[0].world, false);
-	ends[0].nic->ops->sim_trace(ends[0].nic, true);
-	emu_backend.leave(ends[0].world);
-}
-
 /* Its calls write lines, and so do the Sends. */
 START_TEST(messages_come_whole_to_one_who_takes_the_lock_for_lines)
 {
 	const char *text;
 	size_t length;
 
-	start_trace();
+	ends_trace_on();
 	traced = true;
 	send_messages_of(INLINE_WORDS);
 	traced = false;
@@ -336,32 +329,6 @@ enum {
 	LINES = 6
 }; /* of a message: post_send, packet, take, complete, packet, complete */
 
-/* Numbers that are higher by 1 with each message. */
-static bool counts_messages(const char *field)
-{
-	return strncmp(field - 7, "message", 7) == 0 || strncmp(field - 3, "psn", 3) == 0 ||
-	       strncmp(field - 5, "wr_id", 5) == 0;
-}
-
-/* The lines of message n without their times, and with those numbers as for message 0. */
-static void copy_lines(const char *text, char *out, unsigned long n)
-{
-	char *end;
-
-	for (int lines = 0; lines < LINES; lines++) {
-		text = strchr(text, ' ');
-		for (; *text != '\n'; text++) {
-			*out++ = *text;
-			if (*text != '=' || !counts_messages(text))
-				continue;
-			out += sprintf(out, "%lu", strtoul(text + 1, &end, 10) - n);
-			text = end - 1;
-		}
-		*out++ = *text++;
-	}
-	*out = '\0';
-}
-
 static const char *line_with(const char *text, const char *what)
 {
 	const char *found = strstr(text, what);
@@ -376,13 +343,6 @@ static void post_by_event(struct end *end, const struct nic_send_wr *wr)
 {
 	emu_backend.enter(end->world, false);
 	ck_assert_int_eq(emu_direct_send(end->qp, wr), 0);
-	emu_backend.leave(end->world);
-}
-
-static void run_events(struct end *end)
-{
-	emu_backend.enter(end->world, false);
-	emu_backend.settle(end->world);
 	emu_backend.leave(end->world);
 }
 
@@ -413,9 +373,7 @@ static void send_in_way(struct end *end, const struct way *way, uint64_t n, bool
 		post_by_event(end, &wr);
 	else
 		ck_assert_int_eq(emu_direct_send(end->qp, &wr), 0);
-	while (ends_worlds.world[0]->fab->events > 0)
-		for (int i = 0; i < 2; i++)
-			run_events(&ends[i]);
+	ends_run_all();
 	ck_assert_int_eq(emu_direct_poll(end->send_cq, &wc, 1), !way->flags);
 	receive_one(&ends[1]);
 	emu_local_qp(ends[1].qp)->entry->reaped++;
@@ -430,7 +388,7 @@ START_TEST(the_direct_path_traces_the_lines_of_the_general_one)
 	words = INLINE_WORDS;
 	for (int i = 0; i < 2; i++)
 		emu_local_qp(ends[i].qp)->entry->noun = ways[_i].noun & 3;
-	start_trace();
+	ends_trace_on();
 	for (uint64_t n = 0; n < 2; n++) {
 		post(&ends[1], n);
 		send_in_way(&ends[0], &ways[_i], n, n > 0);
@@ -439,8 +397,8 @@ START_TEST(the_direct_path_traces_the_lines_of_the_general_one)
 	ck_assert_int_eq(emu_trace_text(ends_worlds.world[0], &text, &length), 0);
 	text = line_with(text, " post_send ");
 	second = line_with(strchr(text, '\n') + 1, " post_send ");
-	copy_lines(text, direct, 0);
-	copy_lines(second, general, 1);
+	ends_copy_lines(text, LINES, direct, 0);
+	ends_copy_lines(second, LINES, general, 1);
 	ck_assert_str_eq(direct, general);
 	emu_backend.leave(ends[0].world);
 }
@@ -457,16 +415,17 @@ START_TEST(a_call_for_its_line_alone_leaves_what_is_due)
 	words = INLINE_WORDS;
 	sge = segment_of(&ends[0], 0);
 	wr.length = sge.length;
-	start_trace();
+	ends_trace_on();
 	post(&ends[1], 0);
 	post_by_event(&ends[0], &wr);
 	due = ends_worlds.world[1]->fab->events;
 	ck_assert_uint_gt(due, 0);
 	ck_assert_int_eq(emu_backend.line_begin(ends[1].world, NULL), NIC_LINE_DUE);
+	ck_assert_int_eq(emu_backend.line_begin(ends[1].world, ends[1].recv_cq), NIC_LINE_DUE);
 	ck_assert(!ends_worlds.world[1]->membership->held);
 	ck_assert_uint_eq(ends_worlds.world[1]->fab->events, due);
 	for (int i = 0; emu_direct_poll(ends[0].send_cq, &wc, 1) == 0; i ^= 1)
-		run_events(&ends[i]);
+		ends_run(&ends[i]);
 	traced = true;
 	ck_assert(poll_now(&ends[1], &wc));
 	ck_assert(!poll_now(&ends[1], &wc));

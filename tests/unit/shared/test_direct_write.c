@@ -16,6 +16,7 @@
 enum {
 	BYTES = 64,
 	MANY = 3 * 4096 + 1, /* four packets */
+	LINES = 4,           /* of a Write: post, packet, ACK, completion */
 };
 
 static uint8_t source[MANY], target[MANY];
@@ -126,31 +127,13 @@ static bool is_written(uint32_t length)
 	return memcmp(target, source, length) == 0 && (length == MANY || target[length] == 0);
 }
 
-/* Both processes run events until the queue is empty. */
-static void run_all(void)
-{
-	while (fabric()->events > 0)
-		for (int i = 0; i < 2; i++) {
-			emu_backend.enter(ends[i].world, false);
-			emu_backend.settle(ends[i].world);
-			emu_backend.leave(ends[i].world);
-		}
-}
-
-static void trace_on(void)
-{
-	emu_backend.enter(ends[0].world, false);
-	ends[0].nic->ops->sim_trace(ends[0].nic, true);
-	emu_backend.leave(ends[0].world);
-}
-
 /* The Write that was posted last goes by an event: nothing is there before that runs. */
 static void goes_by_event(uint32_t length)
 {
 	ck_assert_uint_gt(fabric()->events, 0);
 	ck_assert_uint_eq(target[0], 0);
 	ck_assert(!is_complete(NIC_OP_WRITE, NIC_WC_SUCCESS));
-	run_all();
+	ends_run_all();
 	ck_assert(is_written(length));
 	ck_assert(is_complete(NIC_OP_WRITE, NIC_WC_SUCCESS));
 }
@@ -208,7 +191,7 @@ START_TEST(a_Write_to_memory_that_the_kernel_denies_is_an_event)
 	ends_worlds.world[0]->membership->bounce = true;
 	write_bytes(BYTES);
 	ck_assert_uint_gt(fabric()->events, 0);
-	run_all();
+	ends_run_all();
 	emu_backend.enter(ends[1].world, false);
 	emu_backend.leave(ends[1].world);
 	has_arrived(BYTES);
@@ -262,7 +245,7 @@ START_TEST(a_Write_finds_no_room_in_a_full_CQ)
 	memset(target, 0, sizeof(target));
 	post(NIC_OP_WRITE, BYTES, NIC_WR_SUPPRESS, to_mr->rkey);
 	ck_assert_uint_eq(target[0], 0);
-	run_all();
+	ends_run_all();
 	ck_assert(is_written(BYTES));
 }
 END_TEST
@@ -281,7 +264,7 @@ END_TEST
 
 START_TEST(a_Write_of_packets_that_are_observed_goes_one_by_one)
 {
-	trace_on();
+	ends_trace_on();
 	write_bytes(MANY);
 	goes_by_event(MANY);
 }
@@ -300,7 +283,7 @@ static void is_refused(const struct nic_send_wr *wr, enum nic_wc_status status)
 	ck_assert_uint_eq(to->rx_next, 0);
 	ck_assert(!is_complete(NIC_OP_WRITE, status));
 	ck_assert_int_eq(post_request(wr), 0);
-	run_all();
+	ends_run_all();
 	ck_assert(is_complete(NIC_OP_WRITE, status));
 	ck_assert(!is_complete(NIC_OP_WRITE, status));
 }
@@ -376,38 +359,13 @@ START_TEST(a_Write_behind_the_end_of_the_region_is_refused)
 	ck_assert_uint_eq(mr->length, MANY);
 	mr->length = BYTES - 1;
 	write_bytes(BYTES);
-	run_all();
+	ends_run_all();
 	ck_assert_uint_eq(target[0], 0);
 	ck_assert(is_complete(NIC_OP_WRITE, NIC_WC_REMOTE_ACCESS));
 }
 END_TEST
 
 /* ---- the trace ---- */
-
-/* Numbers that are higher by 1 with each request. */
-static bool counts_requests(const char *text)
-{
-	return strncmp(text - 7, "message", 7) == 0 || strncmp(text - 3, "psn", 3) == 0 ||
-	       strncmp(text - 5, "wr_id", 5) == 0;
-}
-
-/* The lines without their times, and with those numbers less n. */
-static void copy_lines(const char *text, char *out, unsigned long n)
-{
-	char *end;
-
-	while ((text = strchr(text, ' '))) {
-		for (; *text != '\n'; text++) {
-			*out++ = *text;
-			if (*text != '=' || !counts_requests(text))
-				continue;
-			out += sprintf(out, "%lu", strtoul(text + 1, &end, 10) - n);
-			text = end - 1;
-		}
-		*out++ = '\n';
-	}
-	*out = '\0';
-}
 
 /* The lines since the last call. */
 static const char *new_lines(size_t *seen)
@@ -445,7 +403,7 @@ START_TEST(a_traced_Write_has_the_time_of_its_post)
 	struct emu_world *world = ends_worlds.world[0];
 	uint64_t before;
 
-	trace_on();
+	ends_trace_on();
 	for (int i = 0; i < 2; i++) {
 		before = emu_clock_real(world);
 		write_bytes(BYTES);
@@ -463,18 +421,18 @@ START_TEST(a_Write_at_once_has_the_lines_of_one_by_event)
 		emu_local_qp(ends[i].qp)->entry->noun = (_i ? NIC_NOUN_QP : NIC_NOUN_EP) & 3;
 	write_bytes(MANY); /* its packets count in the numbers of the next ones */
 	has_arrived(MANY);
-	trace_on();
+	ends_trace_on();
 	new_lines(&seen);
 	memset(target, 0, sizeof(target));
 	write_bytes(BYTES);
 	has_arrived(BYTES);
-	copy_lines(new_lines(&seen), direct, 0);
+	ends_copy_lines(new_lines(&seen), LINES, direct, 0);
 	memset(target, 0, sizeof(target));
 	set_observed(1);
 	write_bytes(BYTES);
 	goes_by_event(BYTES);
 	set_observed(-1);
-	copy_lines(new_lines(&seen), general, 1);
+	ends_copy_lines(new_lines(&seen), LINES, general, 1);
 	ck_assert_str_eq(direct, general);
 	has_psn(2, 3);
 }
@@ -494,7 +452,7 @@ START_TEST(the_packets_of_a_long_Send_at_once_count)
 	entry->opcode = NIC_OP_BIND;
 	ck_assert_int_eq(emu_direct_recv(ends[1].qp, &receive_wr), 0);
 	ck_assert_int_eq(emu_direct_send(ends[0].qp, &wr), 0);
-	trace_on();
+	ends_trace_on();
 	write_bytes(BYTES);
 	has_psn(2, 3);
 }
