@@ -56,13 +56,11 @@ section() {
 		sed 's/\\f[BIRP]//g; s/\\-/-/g'
 }
 
-page_names() {
-	section NAME "$1" | sed -n '1s/ - .*//p' | tr -d ' ' | tr ',' '\n'
-}
+# One program reads all pages: they are a hundred files.
 
-# PAGE NAME: the names of all pages. One program for all: these are a hundred files.
-all_names() {
-	# shellcheck disable=SC2046
+# page_names [ENDING]: PAGE NAME, for each name under NAME
+page_names() {
+	# shellcheck disable=SC2046,SC2086
 	awk '
 		FNR == 1 { page = FILENAME; sub(/.*\//, "", page); line = 0 }
 		/^\.SH / { line = (substr($0, 5) == "NAME"); next }
@@ -74,14 +72,19 @@ all_names() {
 			n = split($0, name, ",")
 			for (i = 1; i <= n; i++)
 				print page, name[i]
-		}' $(real_pages)
+		}' $(real_pages $1)
 }
 
-# Lines of .B and .BI, put together as the formatter would.
+# PAGE PROTOTYPE: lines of .BI under SYNOPSIS, put together as the formatter would
 page_prototypes() {
-	section SYNOPSIS "$1" | sed -n 's/^\.BI \{1,\}//p' | awk '
+	# shellcheck disable=SC2046
+	awk '
+		FNR == 1 { page = FILENAME; sub(/.*\//, "", page); line = "" }
+		/^\.SH / { on = (substr($0, 5) == "SYNOPSIS"); next }
+		!on || !sub(/^\.BI +/, "") { next }
 		{
 			text = $0
+			gsub(/\\f[BIRP]/, "", text); gsub(/\\-/, "-", text)
 			while (text != "") {
 				sub(/^ +/, "", text)
 				if (text ~ /^"/) {
@@ -93,25 +96,44 @@ page_prototypes() {
 					line = line substr(text, 1, i - 1); text = substr(text, i)
 				}
 			}
-			if (line ~ /\)$/ || line ~ /;$/) { print line; line = "" }
-		}
-		END { if (line) print line }' | sed 's/;$//' | normal
+			if (line !~ /\)$/ && line !~ /;$/)
+				next
+			sub(/;$/, "", line)
+			if (line ~ /^ *DAT_RETURN/)
+				print page, line
+			line = ""
+		}' $(real_pages 3) | normal
+}
+
+# PAGE TYPE SUBTYPE... of each entry under ERRORS
+page_errors() {
+	# shellcheck disable=SC2046
+	awk '
+		FNR == 1 { page = FILENAME; sub(/.*\//, "", page) }
+		/^\.SH / { on = (substr($0, 5) == "ERRORS"); next }
+		on && /^\.TP/ {
+			getline
+			gsub(/\\f[BIRP]|,/, "")
+			print page, $0
+		}' $(real_pages 3)
 }
 
 # ---- rules ----
 
 sections="NAME SYNOPSIS DESCRIPTION RETURN_VALUE ERRORS ON_HARDWARE STANDARD_AND_RULINGS SEE_ALSO"
 rule_sections() {
-	for page in $(real_pages 3); do
-		case ${page##*/} in libdat.3 | dat_event.3) continue ;; esac
-		has=$(sed -n 's/^\.SH //p' "$page" | tr ' ' '_' | tr '\n' ' ')
-		for wanted in $sections; do
-			case " $has" in
-			*" $wanted "*) ;;
-			*) echo "${page##*/}: no section $wanted" ;;
-			esac
-		done
-	done
+	# shellcheck disable=SC2046
+	awk -v sections="$sections" '
+		FNR == 1 { page = FILENAME; sub(/.*\//, "", page); pages[page] }
+		/^\.SH / { title = substr($0, 5); gsub(/ /, "_", title); has[page, title] }
+		END {
+			n = split(sections, wanted, " ")
+			delete pages["libdat.3"]; delete pages["dat_event.3"]
+			for (page in pages)
+				for (i = 1; i <= n; i++)
+					if (!((page, wanted[i]) in has))
+						print page ": no section " wanted[i]
+		}' $(real_pages 3)
 }
 
 rule_every_call() {
@@ -130,13 +152,13 @@ rule_no_other() {
 		>> "$work/known"
 	for page in "$pages"/*.3; do
 		name=${page##*/}
-		grep -qx "${name%.3}" "$work/known" || echo "$name: there is no such call"
-	done
+		echo "${name%.3}"
+	done | grep -vxF -f "$work/known" | sed 's/$/.3: there is no such call/'
 }
 
 # A page is named for what it describes; a link leads to a page that describes it.
 rule_names() {
-	names=" $(all_names | tr ' \n' '/ ')"
+	names=" $(page_names | tr ' \n' '/ ')"
 	for page in "$pages"/*.[1357]; do
 		name=${page##*/}
 		read -r to < "$page"
@@ -157,16 +179,20 @@ rule_names() {
 
 rule_prototypes() {
 	header_prototypes > "$work/header"
-	for page in $(real_pages 3); do
-		page_prototypes "$page" | sed -n '/^DAT_RETURN/p' > "$work/page"
-		sort "$work/page" | comm -23 - "$work/header" |
-			sed "s/^/${page##*/}: the headers have no: /"
-		for name in $(page_names "$page"); do
-			grep "^DAT_RETURN $name(" "$work/header" > "$work/wanted" || continue
-			grep -qxF -f "$work/wanted" "$work/page" ||
-				echo "${page##*/}: not as in the headers: $name"
-		done
-	done
+	page_prototypes > "$work/page"
+	page_names 3 | awk -v header="$work/header" -v page="$work/page" '
+		BEGIN {
+			while ((getline line < header) > 0) {
+				name = line; sub(/^DAT_RETURN /, "", name); sub(/\(.*/, "", name)
+				is[line]; of[name] = line
+			}
+			while ((getline line < page) > 0) {
+				has[line]; i = index(line, " "); text = substr(line, i + 1)
+				if (!(text in is))
+					print substr(line, 1, i - 1) ": the headers have no: " text
+			}
+		}
+		$2 in of && !(($1 " " of[$2]) in has) { print $1 ": not as in the headers: " $2 }'
 }
 
 # PAGE WORD: what looks like PATTERN in the pages, headings apart
@@ -201,40 +227,42 @@ rule_constants() {
 
 # The types under ERRORS are those that the comments of the headers list.
 rule_errors() {
-	header_errors > "$work/errors"
-	return_types | sort > "$work/types"
-	for page in $(real_pages 3); do
-		case ${page##*/} in
-		libdat.3 | dat_event.3 | dat_sim.3 | dat_provider_init.3) continue ;;
-		esac
-		names=$(page_names "$page")
-		for name in $names; do
-			sed -n "s/^$name //p" "$work/errors"
-		done | sort -u > "$work/wanted"
-		section ERRORS "$page" | awk '/^\.TP/ { getline; print }' |
-			grep -oE 'DAT_[A-Z0-9_]+' |
-			sort -u | comm -12 - "$work/types" > "$work/page"
-		comm -23 "$work/wanted" "$work/page" | sed "s/^/${page##*/}: only the header has /"
-		comm -13 "$work/wanted" "$work/page" | sed "s/^/${page##*/}: only the page has /"
-	done
-}
-
-# CALL TYPE SUBTYPE of each entry under ERRORS; "-" where no subtype stands there
-page_codes() {
-	for page in $(real_pages 3); do
-		names=$(page_names "$page" | tr '\n' ' ')
-		section ERRORS "$page" | awk -v names="$names" '
-			/^\.TP/ {
-				getline
-				gsub(/,/, ""); n = split(names, call, " ")
-				for (i = 1; i <= n; i++) print call[i], $1, (NF > 1 ? $2 : "-")
-			}'
-	done | sort -u
+	{
+		header_errors | sed 's/^/header /'
+		return_types | sed 's/^/type /'
+		page_names 3 | grep -vE '^(libdat|dat_event|dat_sim|dat_provider_init)[.]3 ' |
+			sed 's/^/name /'
+		page_errors | sed 's/^/page /'
+	} | awk '
+		$1 == "header" { of[$2] = of[$2] " " $3 }
+		$1 == "type" { is[$2] }
+		$1 == "name" {
+			called[$2]; n = split(of[$3], type, " ")
+			for (i = 1; i <= n; i++) wanted[$2 " " type[i]]
+		}
+		$1 == "page" && $2 in called {
+			for (i = 3; i <= NF; i++)
+				if ($i in is) has[$2 " " $i]
+		}
+		END {
+			for (error in wanted)
+				if (!(error in has)) print error ": only the header has it"
+			for (error in has)
+				if (!(error in wanted)) print error ": only the page has it"
+		}'
 }
 
 # What tests/sweep provokes, row by row, is on the pages, type and subtype.
 rule_provoked() {
-	page_codes > "$work/codes"
+	{
+		page_names 3 | sed 's/^/name /'
+		page_errors | sed 's/^/page /'
+	} | awk '
+		$1 == "name" { of[$2] = of[$2] " " $3 }
+		$1 == "page" {
+			n = split(of[$2], call, " ")
+			for (i = 1; i <= n; i++) print call[i], $3, (NF > 3 ? $4 : "-")
+		}' > "$work/codes"
 	cat "$top_srcdir"/tests/sweep/*.c | tr '\n\t' '  ' |
 		grep -oE 'ROW(_ARG|_ANY)?\(dat_[^)]*\)' |
 		tr '(,)' '   ' | awk -v codes="$work/codes" '
@@ -267,17 +295,16 @@ rule_rulings() {
 		grep -rhoE '\<[Rr]ulings? [A-Z][0-9]+a?\>' \
 			"$headers" "$top_srcdir/lib" "$top_srcdir/tests" |
 			sed 's/.* //'
-		grep -rhoE 'test\w*\(?\w*[A-Z][0-9]{1,2}a?_[a-z]' "$top_srcdir/tests/unit" |
-			grep -oE '\<[A-Z][0-9]{1,2}a?_' | tr -d _
+		grep -rhoE 'START_TEST\(\w+' "$top_srcdir/tests" |
+			grep -oE '[(_][A-Z][0-9]{1,2}a?_' | tr -d '(_'
 	} | sort -u | comm -23 - "$work/rulings" |
 		sed 's/^/cited in the sources, and not there: ruling /'
 }
 
 rule_listed() {
-	for page in "$pages"/*.[1357]; do
-		grep -qE "%D%/${page##*/}([[:space:]]|\$)" "$top_srcdir/doc/man/Makefile.inc.am" ||
-			echo "${page##*/}"
-	done
+	sed -n 's,.*%D%/\([^[:space:]]*\).*,\1,p' "$top_srcdir/doc/man/Makefile.inc.am" \
+		> "$work/known"
+	(cd "$pages" && printf '%s\n' *.[1357]) | grep -vxF -f "$work/known"
 }
 
 # What datsim prints as help names no option and no command that its page lacks, and the other way.
@@ -406,7 +433,7 @@ rule_examples() {
 	extract "$work/examples"
 	for file in "$work/examples"/*.c; do
 		${CC:-cc} -std=gnu11 -Wall -Wextra -Werror -I"$top_srcdir/include" \
-			-c "$file" -o "$work/o" > "$work/said" 2>&1 && continue
+			-fsyntax-only "$file" > "$work/said" 2>&1 && continue
 		echo "${file##*/}:"
 		head -3 "$work/said"
 	done

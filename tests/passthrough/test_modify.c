@@ -176,7 +176,7 @@ START_TEST(H6_an_EVD_is_not_watched_any_more_when_no_watermark_is_left)
 END_TEST
 
 /* The accepting side moves its QP to its states itself, with the Reads that both agreed on. */
-START_TEST(A6_the_device_is_told_of_the_Reads_that_were_agreed_on)
+START_TEST(the_device_is_told_of_the_Reads_that_were_agreed_on)
 {
 	int in = 0;
 
@@ -191,7 +191,7 @@ END_TEST
 static void fill(Suite *suite)
 {
 	unit_test_loop(suite, M3_the_queues_of_the_device_have_the_new_size, 2);
-	unit_test(suite, A6_the_device_is_told_of_the_Reads_that_were_agreed_on);
+	unit_test(suite, the_device_is_told_of_the_Reads_that_were_agreed_on);
 	unit_test(suite, M3_Receives_that_are_posted_survive_the_change);
 	unit_test_loop(suite, H6_a_watermark_survives_the_change, 2);
 	unit_test_loop(suite, H6_a_watermark_stays_when_another_leaves_its_EVD, 2);
