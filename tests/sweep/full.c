@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The simulated adapters share one finite memory: one adapter can use it up for the others. */
+#include <sys/prctl.h>
+
 #include "tests/sweep/sweep.h"
 
-/* Shared Receive Queues of w.b, each as large as still fits. */
+/*
+ * Shared Receive Queues of w.b, each as large as still fits. Small pages, because otherwise the
+ * kernel clears one of 2 MiB for each queue when it is freed.
+ */
 static void fill_memory(void)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_iov = ia_attr(&w.b).max_iov_segments_per_dto };
 	DAT_SRQ_HANDLE srq;
 
+	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	attr.max_recv_dtos = ia_attr(&w.b).max_recv_per_srq;
 	for (; attr.max_recv_dtos > 0; attr.max_recv_dtos /= 2)
 		while (dat_srq_create(w.b.ia, w.b.pz, &attr, &srq) == DAT_SUCCESS)
