@@ -39,7 +39,7 @@ compile() {
 
 # Links a program with objects, with archives of this tree and, if it is marked as never to be
 # installed, with shared libraries of this tree. Returns 1, and has done nothing, if that is not all
-# that is asked for.
+# that is asked for. PROGRAM_LDFLAGS: options for programs alone.
 link_program() {
 	program='' fixed='' left=$# paths=''
 	while [ $left -gt 0 ]; do
@@ -83,7 +83,7 @@ link_program() {
 	case $program in '' | *.la | *.lo) return 1 ;; esac
 	rm -f "$program"
 	# shellcheck disable=SC2086
-	exec "$@" -o "$program" $paths
+	exec "$@" ${PROGRAM_LDFLAGS:-} -o "$program" $paths
 }
 
 case " $* " in
