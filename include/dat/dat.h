@@ -53,8 +53,9 @@ typedef DAT_UINT64		DAT_PORT_QUAL;		/* the port of an Endpoint */
 typedef DAT_SOCK_ADDR		*DAT_IA_ADDRESS_PTR;
 
 /*
- * Handles are opaque and process-wide, and no value is issued twice in a process: a handle that was
- * freed gives DAT_INVALID_HANDLE forever (ruling G3).
+ * Handles are opaque and process-wide. A handle that was freed gives DAT_INVALID_HANDLE; its value
+ * is not issued again before 2^30 others were, or 64 million for each GiB of addresses that the
+ * process may have (ruling G3).
  */
 typedef DAT_PVOID		DAT_HANDLE;
 typedef DAT_HANDLE		DAT_IA_HANDLE;		/* Interface Adapter, one opening of it */
