@@ -11,9 +11,10 @@
 #include "emu/wire/wire.h"
 #include "shared.h"
 
-static inline bool emu_direct_link_is_instant(const struct emu_link *link)
+/* Nor is a packet in flight that one without latency would overtake. */
+static inline bool emu_direct_link_is_instant(const struct emu_link *link, uint64_t now)
 {
-	return link->latency_ns == 0 && link->ns_per_byte == 0;
+	return (link->latency_ns | link->ns_per_byte) == 0 && link->not_before <= now;
 }
 
 /*
@@ -30,8 +31,8 @@ static inline bool emu_direct_is_idle(struct emu_world *w, const struct emu_qp *
 	       emu_wq_count(&from->sq) == 0 && from->sq_next == from->sq.put && to->rx_fast &&
 	       to->epoch == from->peer_epoch && from->epoch == to->peer_epoch &&
 	       to->rx_next == from->sq.put &&
-	       emu_direct_link_is_instant(&EMU_AT(fab->link, from->link)) &&
-	       emu_direct_link_is_instant(&EMU_AT(fab->link, to->link));
+	       emu_direct_link_is_instant(&EMU_AT(fab->link, from->link), fab->now) &&
+	       emu_direct_link_is_instant(&EMU_AT(fab->link, to->link), fab->now);
 }
 
 /*

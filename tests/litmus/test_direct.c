@@ -323,6 +323,24 @@ START_TEST(a_Receive_of_the_connection_before_is_not_taken)
 }
 END_TEST
 
+/* A packet is in flight for long, and the latency of its link, or of its ACK's, was lowered. */
+START_TEST(a_Send_at_once_does_not_overtake_the_packets_of_its_link)
+{
+	struct emu_fabric *fab = ends_worlds.world[0]->fab;
+	uint32_t link = emu_local_qp(ends[_i].qp)->entry->link;
+
+	words = INLINE_WORDS;
+	for (uint64_t n = 0; n < DEPTH; n++)
+		post(&ends[1], n);
+	fab->link[link].not_before = UINT64_MAX / 2;
+	ck_assert_int_eq(send_at_once(&ends[0]), -EAGAIN);
+	fab->link[link].not_before = fab->now + 1;
+	ck_assert_int_eq(send_at_once(&ends[0]), -EAGAIN);
+	fab->link[link].not_before = fab->now;
+	ck_assert_int_eq(send_at_once(&ends[0]), 0);
+}
+END_TEST
+
 /* ---- the trace ---- */
 
 enum {
@@ -445,6 +463,7 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, a_Receive_that_was_taken_is_not_overwritten_by_the_next_post);
 	tcase_add_test(tcase, Receives_seen_at_a_peer_are_not_those_of_the_next_one);
 	tcase_add_test(tcase, a_Receive_of_the_connection_before_is_not_taken);
+	tcase_add_loop_test(tcase, a_Send_at_once_does_not_overtake_the_packets_of_its_link, 0, 2);
 	tcase_add_test(tcase, messages_come_whole_to_one_who_takes_the_lock_for_lines);
 	tcase_add_loop_test(tcase, the_direct_path_traces_the_lines_of_the_general_one, 0,
 			    sizeof(ways) / sizeof(ways[0]));
