@@ -319,10 +319,14 @@ rule_datsim() {
 	} | sort -u > "$work/help"
 	sed 's/\\f[BIRP]/ /g; s/\\-/-/g' "$pages/datsim.1" > "$work/text"
 	grep -oE -- '(^|[ [])--?[a-z][a-z0-9-]*' "$work/text" | tr -d ' [' | sort -u > "$work/page"
+	section OPTIONS "$pages/datsim.1" | awk '/^\.TP/ { getline; print }' |
+		grep -oE -- '--?[a-z][a-z0-9-]*' > "$work/entries"
 	grep -v '^-' "$work/help" | while read -r word; do
 		grep -qw -e "$word" "$work/text" || echo "datsim.1: nothing about $word"
 	done
 	grep '^-' "$work/help" | comm -23 - "$work/page" | sed 's/^/datsim.1: nothing about /'
+	grep -oE -- '^ *--?[a-z][a-z0-9-]*' "$work/said" | tr -d ' ' | sort -u |
+		grep -vxF -f "$work/entries" | sed 's/^/datsim.1: no entry of /'
 	comm -13 "$work/help" "$work/page" | sed 's/^/datsim.1: the tool has no /'
 }
 
