@@ -179,22 +179,23 @@ rule_open_ends() {
 		xargs -r grep -nHwE 'TODO|FIXME|XXX|HACK'
 }
 
-# listed ROOM...: what the Makefile.inc.am of the rooms and of their folders list, as paths
+# listed FOLDER NAME: what looks like NAME in the Makefile.inc.am of a folder and those below, as
+# paths
 listed() {
-	find "$@" -name Makefile.inc.am -exec grep -oHE '%D%/[^[:space:]]+' {} + |
+	find "$1" -name Makefile.inc.am -exec grep -oHE "%D%/$2" {} + |
 		sed 's,Makefile\.inc\.am:%D%/,,'
 }
 
 rule_listed() {
 	for room in include host lib verbs emu fault passthrough tools/datsim; do
-		listed "$room" > "$work/known"
+		listed "$room" '[^[:space:]]+' > "$work/known"
 		sources "$room" | grep -vxF -f "$work/known"
 	done
 }
 
-# C tests are listed as programs, without .c.
+# A test is listed in its own folder; C tests as programs, without .c.
 rule_tests_listed() {
-	listed tests > "$work/known"
+	listed tests '[^/[:space:]]+' > "$work/known"
 	find tests -name 'test_*.c' -o -name '*.sh' -o -name '*.dsim' | sed 's/\.c$//' | sort |
 		grep -vxF -f "$work/known"
 }

@@ -291,14 +291,16 @@ rule_rulings() {
 	words '[A-Z][0-9]+a?' | awk -v rulings="$work/rulings" '
 		BEGIN { while ((getline name < rulings) > 0) is[name] = 1 }
 		$2 !~ /^(U[0-9]|ARG)/ && !($2 in is) { print $1 ": there is no ruling " $2 }'
-	{
-		grep -rhoE '\<[Rr]ulings? [A-Z][0-9]+a?\>' \
-			"$headers" "$top_srcdir/lib" "$top_srcdir/tests" |
-			sed 's/.* //'
-		grep -rhoE 'START_TEST\(\w+' "$top_srcdir/tests" |
-			grep -oE '[(_][A-Z][0-9]{1,2}a?_' | tr -d '(_'
-	} | sort -u | comm -23 - "$work/rulings" |
-		sed 's/^/cited in the sources, and not there: ruling /'
+	grep -rhoE '\<[Rr]ulings? [A-Z][0-9]+a?\>' \
+		"$headers" "$top_srcdir/lib" "$top_srcdir/tests" | sed 's/.* //' | sort -u |
+		comm -23 - "$work/rulings" | sed 's/^/cited in the sources, and not there: ruling /'
+}
+
+# The names of tests cite rulings: E4_M2_what_happens.
+rule_test_names() {
+	grep -rhoE --include='*.c' 'START_TEST\(\w+' "$tests" | sed 's/[(_]/&_/g' |
+		grep -oE '_[A-Z][0-9]{1,2}a?_' | tr -d _ | sort -u | comm -23 - "$work/rulings" |
+		sed 's/^/cited in the name of a test, and not there: ruling /'
 }
 
 rule_listed() {
@@ -307,26 +309,36 @@ rule_listed() {
 	(cd "$pages" && printf '%s\n' *.[1357]) | grep -vxF -f "$work/known"
 }
 
+# What datsim prints as help, of all its commands
+datsim_help() {
+	"$top_builddir/tools/datsim/datsim" help > "$work/commands"
+	cat "$work/commands"
+	for word in $(sed -n 's/^  datsim \([a-z]*\) .*/\1/p' "$work/commands" | grep -vx help); do
+		"$top_builddir/tools/datsim/datsim" help "$word"
+	done
+}
+
+# Each option has an entry under OPTIONS.
+rule_options() {
+	section OPTIONS "$pages/datsim.1" | awk '/^\.TP/ { getline; print }' |
+		grep -oE -- '--?[a-z][a-z0-9-]*' > "$work/entries"
+	datsim_help | grep -oE -- '^ *--?[a-z][a-z0-9-]*' | tr -d ' ' | sort -u |
+		grep -vxF -f "$work/entries" | sed 's/^/datsim.1: no entry of /'
+}
+
 # What datsim prints as help names no option and no command that its page lacks, and the other way.
 rule_datsim() {
-	"$top_builddir/tools/datsim/datsim" help > "$work/said"
-	for word in $(sed -n 's/^  datsim \([a-z]*\) .*/\1/p' "$work/said" | grep -vx help); do
-		"$top_builddir/tools/datsim/datsim" help "$word" >> "$work/said"
-	done
+	datsim_help > "$work/said"
 	{
 		grep -oE -- '(^|[ [])--?[a-z][a-z0-9-]*' "$work/said" | tr -d ' ['
 		sed -n 's/^ *datsim \([a-z]*\).*/\1/p' "$work/said"
 	} | sort -u > "$work/help"
 	sed 's/\\f[BIRP]/ /g; s/\\-/-/g' "$pages/datsim.1" > "$work/text"
 	grep -oE -- '(^|[ [])--?[a-z][a-z0-9-]*' "$work/text" | tr -d ' [' | sort -u > "$work/page"
-	section OPTIONS "$pages/datsim.1" | awk '/^\.TP/ { getline; print }' |
-		grep -oE -- '--?[a-z][a-z0-9-]*' > "$work/entries"
 	grep -v '^-' "$work/help" | while read -r word; do
 		grep -qw -e "$word" "$work/text" || echo "datsim.1: nothing about $word"
 	done
 	grep '^-' "$work/help" | comm -23 - "$work/page" | sed 's/^/datsim.1: nothing about /'
-	grep -oE -- '^ *--?[a-z][a-z0-9-]*' "$work/said" | tr -d ' ' | sort -u |
-		grep -vxF -f "$work/entries" | sed 's/^/datsim.1: no entry of /'
 	comm -13 "$work/help" "$work/page" | sed 's/^/datsim.1: the tool has no /'
 }
 
@@ -437,7 +449,7 @@ rule_examples() {
 	extract "$work/examples"
 	for file in "$work/examples"/*.c; do
 		${CC:-cc} -std=gnu11 -Wall -Wextra -Werror -I"$top_srcdir/include" \
-			-fsyntax-only "$file" > "$work/said" 2>&1 && continue
+			-S "$file" -o /dev/null > "$work/said" 2>&1 && continue
 		echo "${file##*/}:"
 		head -3 "$work/said"
 	done
@@ -449,7 +461,7 @@ rule_examples() {
 
 # ---- each rule for our pages, and for a copy with a mistake ----
 
-plan=18
+plan=20
 echo "1..$plan"
 
 # rule FUNCTION FILE SED-SCRIPT TITLE; the script puts a mistake into a copy of FILE, or removes it.
@@ -489,9 +501,16 @@ rule rule_provoked dat_srq_free.3 's/DAT_INVALID_STATE_SRQ_IN_USE/DAT_INVALID_ST
 rule rule_references dat_srq_free.3 's/^\.BR dat_srq_create /.BR dat_srq_make /' \
 	"every page referred to exists"
 rule rule_rulings dat_srq_free.3 's/uling Q5/uling Q55/' "every ruling cited is in doc/rulings.md"
+mkdir "$work/named"
+echo 'START_TEST(E4_Q55_what_happens)' > "$work/named/test_it.c"
+found=$(tests=$top_srcdir/tests && rule_test_names)
+caught=$(tests=$work/named && rule_test_names)
+verdict "every ruling that a test is named for is in doc/rulings.md"
 rule rule_listed dat_pz_freeze.3 add "every page is named in doc/man/Makefile.inc.am"
 rule rule_datsim datsim.1 's/trace/trance/g' \
 	"datsim(1) names the commands and options that the tool has"
+rule rule_options datsim.1 '/^\\fB\\-\\-lockstep\\fP$/s/lockstep/quiet/' \
+	"datsim(1) has an entry of each option"
 rule rule_event_numbers dat_event.3 's/(0x4006)/(0x4016)/' \
 	"dat_event(3) has the numbers of the headers"
 rule rule_event_members dat_event.3 's/fIconn_qual/fIconn_qualifier/' \

@@ -71,9 +71,9 @@ rule_size() {
 	find bench emu examples fault host include lib passthrough verbs tests tools doc -type f \
 		! -path '*/.*' ! -path 'tests/*/work/*' 2> /dev/null |
 		grep -E '\.([chly]|sh|awk|dsim|tsv|script|expected|md|[1-9])$' | sed 's,/[^/]*$,,' |
-		sort | uniq -c | awk -v most_files="$most_files" -v rooms="$(rooms)" '
+		sort | uniq -c | awk -v most_files="$most_files" -v rooms="$(rooms | tr '\n' ' ')" '
 			BEGIN {
-				n = split(rooms, word, /[ \n]/)
+				n = split(rooms, word, " ")
 				for (i = 1; i < n; i += 2) most[word[i]] = word[i + 1]
 			}
 			{ limit = $2 in most ? most[$2] : most_files }
