@@ -6,10 +6,11 @@
  * On the general path a Send takes the fabric's lock at the post and becomes an event; when the
  * event is due, some process takes the lock, moves the payload and queues another event for the
  * ACK. The direct path does all of that at the post, in one locked section and without an event. It
- * is possible when no difference can be observed: the links have neither latency nor a bandwidth
- * limit; nothing of this connection is in flight; no hold or rule is active; the Send has one
- * non-empty segment and no fence, and is one packet if there is a trace; the receiver has a Receive
- * that no check and no SRQ limit concerns; both CQs are distinct, not armed and have room.
+ * is possible when no difference can be observed, but for a Receive's buffer before its completion
+ * is dequeued (libdat(3)): the links have neither latency nor a bandwidth limit, nor a packet in
+ * flight from before; nothing of this connection is in flight; no hold or rule is active; the Send
+ * has one non-empty segment and no fence, and is one packet if there is a trace; the receiver has a
+ * Receive that no check and no SRQ limit concerns; both CQs are distinct, not armed and have room.
  * Otherwise emu_direct_send returns -EAGAIN, has changed nothing, and lib takes the general path.
  *
  *   sender, emu_direct_send                     receiver, emu_direct_poll

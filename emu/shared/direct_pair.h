@@ -11,7 +11,7 @@
 #include "emu/wire/wire.h"
 #include "shared.h"
 
-/* Nor is a packet in flight that one without latency would overtake. */
+/* No latency, no limit of bandwidth, and no packet in flight that this one would overtake. */
 static inline bool emu_direct_link_is_instant(const struct emu_link *link, uint64_t now)
 {
 	return (link->latency_ns | link->ns_per_byte) == 0 && link->not_before <= now;
