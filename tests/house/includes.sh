@@ -179,8 +179,7 @@ rule_open_ends() {
 		xargs -r grep -nHwE 'TODO|FIXME|XXX|HACK'
 }
 
-# listed FOLDER NAME: what looks like NAME in the Makefile.inc.am of a folder and those below, as
-# paths
+# listed FOLDER PATTERN: names that a Makefile.inc.am in or below a folder lists, as paths
 listed() {
 	find "$1" -name Makefile.inc.am -exec grep -oHE "%D%/$2" {} + |
 		sed 's,Makefile\.inc\.am:%D%/,,'
@@ -234,6 +233,7 @@ echo '	x = getenv("DATSIM_X");' > "$plant/passthrough/environment.c"
 echo '	fd = open(path, O_RDONLY);' > "$plant/emu/descriptor.c"
 echo '/* XXX later */' > "$plant/examples/bad.c"
 echo 'sh_tests += %D%/states.sh' > "$plant/tests/ep/Makefile.inc.am"
+echo 'check_programs += %D%/ep/test_states' > "$plant/tests/Makefile.inc.am"
 echo '#include <check.h>' > "$plant/tests/ep/test_states.c"
 
 # rule FUNCTION ARGUMENT... TITLE

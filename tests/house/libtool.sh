@@ -48,7 +48,7 @@ echo 'int six(void); int six(void) { return 6; }' > folder/six.c
 echo 'int seven(void); int seven(void) { return 7; }' > seven.c
 echo 'int six(void), seven(void); int main(void) { return six() * seven(); }' > main.c
 
-echo 1..13
+echo 1..14
 pic="--tag=CC --tag=disable-static"
 # shellcheck disable=SC2086
 {
@@ -67,6 +67,9 @@ pic="--tag=CC --tag=disable-static"
 		--mode=link say -O1 -o main main.o folder/libseven.la -Wl,--wrap=open
 	holds "a program with a shared library as well" same --tag=CC \
 		--mode=link say -no-install -o main main.o libsix.la folder/libseven.la -lrt
+	PROGRAM_LDFLAGS='-no-pie -s' sh "$quick" --tag=CC --mode=link say -o main main.o > found
+	holds "options for programs alone are passed on" \
+		grep -qx 'say main.o -no-pie -s -o main' found
 
 	sh "$quick" $pic --mode=compile sh -c 'exit 3' -c -o failed.lo failed.c
 	holds "a compiler's exit status is kept" [ $? = 3 ]
