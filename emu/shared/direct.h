@@ -6,8 +6,8 @@
  * On the general path a Send takes the fabric's lock at the post and becomes an event; when the
  * event is due, some process takes the lock, moves the payload and queues another event for the
  * ACK. The direct path does all of that at the post, in one locked section and without an event. It
- * is possible when no difference can be observed, but for a Receive's buffer before its completion
- * is dequeued (libdat(3)): the links have neither latency nor a bandwidth limit, nor a packet in
+ * is possible when no difference can be observed, except in the buffer of a Receive that was not
+ * dequeued yet (libdat(3)): the links have neither latency nor a bandwidth limit, nor a packet in
  * flight from before; nothing of this connection is in flight; no hold or rule is active; the Send
  * has one non-empty segment and no fence, and is one packet if there is a trace; the receiver has a
  * Receive that no check and no SRQ limit concerns; both CQs are distinct, not armed and have room.

@@ -11,7 +11,10 @@
 #include "emu/wire/wire.h"
 #include "shared.h"
 
-/* No latency, no limit of bandwidth, and no packet in flight that this one would overtake. */
+/*
+ * The link has neither latency nor a bandwidth limit, and no packet is in flight that this one
+ * would overtake.
+ */
 static inline bool emu_direct_link_is_instant(const struct emu_link *link, uint64_t now)
 {
 	return (link->latency_ns | link->ns_per_byte) == 0 && link->not_before <= now;

@@ -78,8 +78,8 @@ build_normal() {
 # of make for tests in make_with. What counts here is the time of the compiler: -Og with the
 # positions of lines only takes 40 % of that of -O1. gcc guesses more warnings there, which take a
 # tenth of its time; those of stages build and clang are the ones that count. -no-pie: otherwise a
-# test has 100,000 relocations, of what the sanitizer notes of variables, and they take half the
-# time of its link.
+# test has 100,000 relocations for the sanitizer's table of variables, which take half the time of
+# its link.
 build_sanitized() {
 	local -x PROGRAM_LDFLAGS=-no-pie
 	local -a args=(--enable-sanitizers="$2" CFLAGS='-Og -g1' "${@:3}") tests=("${make_with[@]}")
@@ -266,8 +266,8 @@ stage_hwlab_all() {
 	HWLAB_PART=1/1 HWLAB_KERNEL=6.1 in_lab "$1-6.1"
 }
 # A release builds without the source tree, is complete, and installs. All tests have run already;
-# here a few show that tests run in it, and --full runs all of them again. -O0, and no lists of the
-# headers of each source: stage build is the one about warnings, and nothing is compiled twice.
+# here a few show that tests run in it, and --full runs all of them again. -O0, because stage build
+# is the one about warnings; no dependency tracking, because nothing is compiled a second time.
 stage_distcheck() {
 	local few="tests/headers/test_headers tests/unit/srq/test_srq_lw"
 	build_normal && make -C build/check --no-print-directory -j"$jobs" distcheck \

@@ -323,7 +323,7 @@ START_TEST(a_Receive_of_the_connection_before_is_not_taken)
 }
 END_TEST
 
-/* A packet is in flight for long, and the latency of its link, or of its ACK's, was lowered. */
+/* The latency of the link, or of the ACK's link, was lowered while a packet was in flight. */
 START_TEST(a_Send_at_once_does_not_overtake_the_packets_of_its_link)
 {
 	struct emu_fabric *fab = ends_worlds.world[0]->fab;
