@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,13 +17,29 @@
 /* Every set of closed standard streams but the empty one, as a mask */
 #define STANDARD_SETS 8
 
-/* True if a descriptor of the mask is open. */
-static inline bool standard_used(int mask)
+/*
+ * How often a test looks whether a stream is free. The helper thread of lockstep opens files of
+ * /proc, and holds the descriptor of a closed stream until process_fd has moved it.
+ */
+#define STANDARD_LOOKS 100000
+
+static inline bool standard_open(int mask)
 {
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
 		if ((mask & 1 << fd) && fcntl(fd, F_GETFD) >= 0)
 			return true;
 	return false;
+}
+
+/* True if a descriptor of the mask is open, and stays so. */
+static inline bool standard_used(int mask)
+{
+	for (int look = 0; look < STANDARD_LOOKS; look++) {
+		if (!standard_open(mask))
+			return false;
+		sched_yield();
+	}
+	return true;
 }
 
 /* Run child(mask) in a process without these streams; it returns 0 if all was well. */
