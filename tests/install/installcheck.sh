@@ -36,6 +36,13 @@ if command -v man > /dev/null; then
 fi
 echo "installcheck: manual pages: ok"
 
+sh "$1/tests/install/links.sh" "$DESTDIR$docdir" > "$work/dead" || {
+	echo "installcheck: expected each link of a document to lead to an installed file, found" \
+		"$(cat "$work/dead"): add the file to nobase_dist_doc_DATA" >&2
+	exit 1
+}
+echo "installcheck: links of the documents: ok"
+
 # The suite, where the installed tool looks for it; under DESTDIR it has to be told.
 suite=
 if [ -n "$DESTDIR" ]; then

@@ -59,6 +59,8 @@ program() {
 holds "a program is built and runs" program
 page() { dpkg-deb -c "$work"/src/libdat-dev_*.deb | grep -q 'man3/dat_event.3.gz$'; }
 holds "pages of the manual are there" page
+documents() { sh "$here/tests/install/links.sh" "$root/usr/share/doc/libdat-doc"; }
+holds "each link of a document leads to an installed file" documents
 completes() { as_user "zsh -fc \"autoload +X -U _datsim && whence -v _datsim\""; }
 holds "zsh finds its completion" completes
 holds "they are removed" inside "apt-get purge -y --auto-remove libdat1 libdat-dev datsim \
