@@ -194,16 +194,16 @@ static inline __attribute__((always_inline)) int poll_completed(const struct qui
 	if (!LIKELY(status == 0))
 		return poll_unusual(poll);
 	wqe = (struct hw_wqe *)(uintptr_t)wc->wr_id;
-	qp = hw_qp(wqe->qp);
 	/* Completed and reaped in one, so neither is counted: only the difference matters. */
 	if (wqe->kind == HW_WQE_RECV) {
+		qp = hw_qp(wqe->qp);
 		qp->rq.end += HW_WQ_STEP;
 		--*qp->quick.recv_outstanding;
 		return poll_done(wqe, wc->byte_len, poll->event, status);
 	}
 	if (!LIKELY(wqe->kind == HW_WQE_REQUEST))
 		return poll_unusual(poll);
-	qp->sq.end += HW_WQ_STEP;
+	hw_qp(wqe->qp)->sq.end += HW_WQ_STEP;
 	return poll_done(wqe, wqe->length, poll->event, status);
 }
 

@@ -45,9 +45,9 @@
 /*
  * An entry of a table, by an index from the arena. In a shared fabric it may be wild; then it leads
  * to memory reserved for that (shared_file.h). array[index] would promise the compiler that it is
- * within the table.
+ * within the table, and so would array + index.
  */
-#define EMU_AT(array, index) (*((array) + (index)))
+#define EMU_AT(array, index) (*((__typeof__(*(array)) *)(uintptr_t)(array) + (index)))
 
 /* Begin a cache line, for fields that one process writes often. */
 #define EMU_OWN_LINE _Alignas(EMU_LINE)

@@ -53,10 +53,13 @@ void emu_inline_fini(struct emu_world *w, struct emu_cq *cq)
 
 bool emu_stage_is_free(struct emu_world *w, const struct emu_stage *stage)
 {
-	const struct emu_cq *cq = &EMU_AT(w->fab->cq, stage->cq);
+	const struct emu_cq *cq;
 
+	if (!stage->cq)
+		return true;
+	cq = &EMU_AT(w->fab->cq, stage->cq);
 	/* The owner advances `get` only after it has copied the payload out. */
-	return !stage->cq || !cq->head.live ||
+	return !cq->head.live ||
 	       (int32_t)(__atomic_load_n(&cq->get, __ATOMIC_ACQUIRE) - stage->number) > 0;
 }
 

@@ -64,12 +64,15 @@ static uint32_t count_receives(struct emu_world *w, const struct delivery *d)
 	return seen->peer_put - to->rq.get;
 }
 
-/* The entry of a Receive in the queue that was looked at last. */
+/*
+ * The entry of a Receive in the queue that was looked at last. The address is fetched even if none
+ * was, so it is no pointer before it is complete.
+ */
 static const struct emu_rwqe *seen_receive(const struct emu_seen *seen, uint32_t get)
 {
 	uint32_t at = (get & seen->peer_mask) * seen->peer_words;
 
-	return (const struct emu_rwqe *)(seen->peer_ring + at);
+	return (const struct emu_rwqe *)((uintptr_t)seen->peer_ring + at * sizeof(uint64_t));
 }
 
 /* The next Receive; false: there is none that the direct path can use. */

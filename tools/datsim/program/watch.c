@@ -41,12 +41,13 @@ static void watch_violate(struct watch *watch, const struct trace_line *line, co
 
 static void tell_left(struct watch *watch, struct watched *one)
 {
-	const struct watch_entry *entry = &one->posted.entries[one->posted.first];
 	size_t n = one->posted.count - one->posted.first, i;
+	const struct watch_entry *entry;
 	struct text *text = &watch->left;
 
 	if (!one->verbs || !n)
 		return;
+	entry = &one->posted.entries[one->posted.first];
 	text_printable(text, one->object.s, one->object.length);
 	text_add(text, " (number %llu), %zu request%s: ", (unsigned long long)one->number, n,
 		 n == 1 ? "" : "s");
