@@ -43,14 +43,18 @@ AC_DEFUN([DAT_WARNINGS], [
   AC_SUBST([WARN_CFLAGS])
 ])
 
-# DAT_SANITIZERS: --enable-sanitizers=LIST; sets SANITIZER_CFLAGS (used to compile and to link).
-# A finding ends the program, so that no report is overlooked.
+# DAT_SANITIZERS: --enable-sanitizers=LIST; sets SANITIZER_CFLAGS (used to compile and to link) and
+# SANITIZER_LDFLAGS. A finding ends the program, so that no report is overlooked. clang makes its
+# runtime a part of each program, where it comes before every preloaded library and where no program
+# without a sanitizer has one for our libraries. Its shared runtime is like that of gcc. libtool
+# would drop an option that it does not know without -Wc. The macro is one that gcc defines, too.
 AC_DEFUN([DAT_SANITIZERS], [
   AC_ARG_ENABLE([sanitizers],
     [AS_HELP_STRING([--enable-sanitizers=LIST],
       [build with sanitizers: address,undefined or thread (comma separated)])],
     [], [enable_sanitizers=no])
   SANITIZER_CFLAGS=
+  SANITIZER_LDFLAGS=
   AS_CASE([$enable_sanitizers],
     [no], [],
     [yes], [enable_sanitizers=address,undefined])
@@ -72,8 +76,15 @@ AC_DEFUN([DAT_SANITIZERS], [
       AC_MSG_RESULT([no])
       AC_MSG_ERROR([$CC cannot build with -fsanitize=$enable_sanitizers (see config.log)])])
     CFLAGS=$dat_save_CFLAGS
+    dat_runtime=
+    AS_CASE([$enable_sanitizers,$enable_fuzzing], [*address*,no],
+      [dat_runtime=`$CC -print-file-name=libclang_rt.asan-$host_cpu.so 2> /dev/null`])
+    AS_IF([test -e "$dat_runtime"], [
+      AS_VAR_APPEND([SANITIZER_CFLAGS], [" -D__SANITIZE_ADDRESS__=1"])
+      SANITIZER_LDFLAGS="-Wc,-shared-libasan -Wl,-rpath,`dirname "$dat_runtime"`"])
   ])
   AC_SUBST([SANITIZER_CFLAGS])
+  AC_SUBST([SANITIZER_LDFLAGS])
 ])
 
 # DAT_SMALL_LIMITS: --enable-small-limits; adds to CODE_CFLAGS. Ranges of handles are small, and

@@ -37,11 +37,13 @@ peers       python3-mpi4py  run test -e /usr/lib/python3/dist-packages/mpi4py
 valgrind    valgrind        command valgrind
 valgrind    libc6-dbg       run valgrind -q true
 clang       clang           command clang
+asan        clang           command clang
+asan        libclang-rt-dev sanitizers clang
 fuzz        clang           command clang
-fuzz        libclang-rt-14-dev sanitizers clang
+fuzz        libclang-rt-dev sanitizers clang
 format      clang-format    command clang-format
 coverage    clang           command clang
-coverage    libclang-rt-14-dev sanitizers clang
+coverage    libclang-rt-dev sanitizers clang
 coverage    llvm            command llvm-cov
 packages    debhelper       command dh
 packages    dpkg-dev        command dpkg-buildpackage

@@ -53,6 +53,8 @@ link_program() {
 			;;
 		-no-install) fixed=yes ;;
 		-export-dynamic) set -- "$@" -Wl,--export-dynamic ;;
+		-Wc,*,*) return 1 ;;
+		-Wc,*) set -- "$@" "${arg#-Wc,}" ;;
 		*.la)
 			dlname='' library_names='' old_library='' dependency_libs='' installed=''
 			case $arg in
@@ -76,7 +78,7 @@ link_program() {
 		*.lo | -all-static | -static* | -shared | -module | -R* | -rpath | -dl* | \
 			-weak | -bindir | -release | -version-* | -export-symbols* | -objectlist | \
 			-no-undefined | -no-fast-install | -avoid-version | -precious* | -shrext* \
-			| -thread-safe | -Wc,* | -Xcompiler | -XCClinker | -Xlinker) return 1 ;;
+			| -thread-safe | -Xcompiler | -XCClinker | -Xlinker) return 1 ;;
 		*) set -- "$@" "$arg" ;;
 		esac
 	done

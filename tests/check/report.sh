@@ -18,7 +18,7 @@ if [ -t 1 ]; then terminal=yes; else terminal=no; fi
 # Stages run in lanes: those of a lane one after the other, the lanes beside each other. A configure
 # script, a link, the last test of a stage each leave all processors but one idle; another lane uses
 # them. Stages that share a build are in one lane, except the lab, which keeps its results apart.
-# clang, tsan and fuzz are in the lane of the lab, because asan takes longest.
+# tsan, clang and fuzz are in the lane of the lab, because asan takes longest.
 lane_of() {
 	case $1 in
 	asan | small) echo sanitizers ;;

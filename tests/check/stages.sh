@@ -74,19 +74,22 @@ build_normal() {
 	build_tree check check-build --enable-werror CFLAGS='-O2 -g1'
 }
 
-# build_sanitized NAME SANITIZERS CONFIGURE-ARGS...: libraries, tool and tests, with the arguments
-# of make for tests in make_with. What counts here is the time of the compiler: -Og with the
-# positions of lines only takes 40 % of that of -O1. gcc guesses more warnings there, which take a
-# tenth of its time; those of stages build and clang are the ones that count. -no-pie: otherwise a
-# test has 100,000 relocations for the sanitizer's table of variables, which take half the time of
-# its link.
+# build_sanitized NAME COMPILER SANITIZERS CONFIGURE-ARGS...: libraries, tool and tests, with the
+# arguments of make for tests in make_with. What counts here is the time of the compiler: -Og with
+# the positions of lines only takes gcc 40 % of that of -O1. It guesses more warnings there, which
+# take a tenth of its time; those of stage build are the ones that count. -no-pie: otherwise a test
+# has 100,000 relocations for the sanitizer's table of variables, which take half the time of its
+# link.
 build_sanitized() {
 	local -x PROGRAM_LDFLAGS=-no-pie
-	local -a args=(--enable-sanitizers="$2" CFLAGS='-Og -g1' "${@:3}") tests=("${make_with[@]}")
-	local -a make_with=(WARN_CFLAGS=-w)
-	build_tree "$1" all "${args[@]}" || return
+	local -a args=(--enable-sanitizers="$3") tests=("${make_with[@]}") make_with=()
+	case $2 in
+	gcc) args+=(CFLAGS='-Og -g1') make_with=(WARN_CFLAGS=-w) ;;
+	clang) args+=(CC=clang CFLAGS='-O0 -g1' --enable-werror) ;;
+	esac
+	build_tree "$1" all "${args[@]}" "${@:4}" || return
 	make_with+=("${tests[@]}" "${by_gold[@]}")
-	build_tree "$1" check-build "${args[@]}"
+	build_tree "$1" check-build "${args[@]}" "${@:4}"
 }
 
 # ---- testing ----
@@ -152,9 +155,10 @@ stage_only() {
 # as long as most tests. The rules of the house are left out, which read the sources, and so is
 # conformance/conformance.sh, which judges a page that stage tests has judged.
 #
-# The same build has small internal limits: counters wrap, tables and ranges are full. --full does
-# the two things one by one, and on all profiles of the stub. datsim/tutorial.sh compares pages with
-# what an ordinary build prints.
+# The same build has small internal limits: counters wrap, tables and ranges are full. It is also
+# the one in which clang's warnings are errors, so that clang compiles all sources once. --full does
+# these things one by one, on all profiles of the stub, and its sanitizers are those of gcc, which
+# look for other mistakes. datsim/tutorial.sh compares pages with what an ordinary build prints.
 #
 # Without --full the longest scripts are left out, if others take the same ways through the sources
 # with fewer repetitions: explore.sh, explore-verbs.sh and unit/explore/ do for the campaigns;
@@ -168,15 +172,15 @@ asan_leaves_to_full+='|/(pcapng|html|picture)\.sh|processes/(kill|lockstep|strea
 asan_leaves_to_full+='|/(worlds|orders)\.sh'
 asan_leaves_to_full+='|passthrough/(fabric|profiles|suites)\.sh|/test_turns_list'
 stage_asan() {
-	local tests small=--enable-small-limits but=$asan_leaves_out
+	local tests compiler=clang small=--enable-small-limits but=$asan_leaves_out
 	if [ -z "$FULL" ]; then
 		but="$but|$asan_leaves_to_full"
 		export PROGRAM_STEPS=300 WALK_STEPS=1000 MESSAGES=5
 	else
 		export PROFILES=all
-		small=''
+		compiler=gcc small=''
 	fi
-	build_sanitized asan address,undefined $small || return
+	build_sanitized asan $compiler address,undefined $small || return
 	tests=$(make -C build/asan --no-print-directory -s list-tests | grep -vE "$but")
 	KILLS=${KILLS:-34} STORES=${STORES:-20} CK_FORK=no \
 		test_in asan "$1" check \
@@ -198,7 +202,7 @@ stage_tsan() {
 	local tests scripts='pair|lockstep' programs LIMIT=3600
 	local -a make_with=(check_PROGRAMS=)
 	[ -z "$FULL" ] || scripts="$scripts|stream|profiles"
-	build_sanitized tsan thread || return
+	build_sanitized tsan gcc thread || return
 	tests=$(make -C build/tsan --no-print-directory -s list-tests | grep -E \
 		-e '^tests/(unit/threads|litmus|kernel|passthrough)/test_' \
 		-e '^tests/unit/(shared/test_(thread_ends|refused)|registry/test_loader)$' \
@@ -213,7 +217,7 @@ stage_tsan() {
 		programs="$programs tests/processes/stream/$program"
 	done
 	make_with=(check_PROGRAMS="$programs")
-	build_sanitized tsan thread || return
+	build_sanitized tsan gcc thread || return
 	MESSAGES=5 TORTURE_TIMES=${FULL:+10} PROFILES=${FULL:+all} \
 		test_in tsan "$1" check TESTS="$tests" "${make_with[@]}"
 }
@@ -234,8 +238,8 @@ stage_valgrind() {
 	[ -n "$FULL" ] || less="$less -e /unit/sim/ -e /unit/evd/ -e /unit/explore/"
 	build_normal && UNIT_SHARE=$share test_in check "$1" check-valgrind VALGRIND_LESS="$less"
 }
-# This stage is only about warnings, for which -O0 is enough and no link is needed: stage fuzz, a
-# part of --full, links what clang has compiled.
+# This stage is only about warnings, for which -O0 is enough and no link is needed. It is for those
+# who want to see them soon, and for --full; otherwise stage asan has them.
 stage_clang() {
 	local -a make_with=("LIBTOOL=\$(SHELL) \$(srcdir)/tests/check/compile-only.sh")
 	build_tree clang check-build --enable-werror CC=clang CFLAGS=-O0

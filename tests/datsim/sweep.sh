@@ -50,7 +50,7 @@ END
 # where the tool has one, insists on being the first library.
 hangs() {
 	hurry=$top/tests/datsim/.libs/hurry.so
-	runtime=$(ldd "$hurry" | awk '$1 ~ /^lib[at]san\./ { print $3 }')
+	runtime=$(ldd "$hurry" | awk '$1 ~ /^lib(clang_rt\.)?[at]san[-.]/ { print $3 }')
 	LD_PRELOAD="$runtime $hurry" "$datsim" sweep --nth post good.dsim
 }
 

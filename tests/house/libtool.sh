@@ -48,7 +48,7 @@ echo 'int six(void); int six(void) { return 6; }' > folder/six.c
 echo 'int seven(void); int seven(void) { return 7; }' > seven.c
 echo 'int six(void), seven(void); int main(void) { return six() * seven(); }' > main.c
 
-echo 1..14
+echo 1..16
 pic="--tag=CC --tag=disable-static"
 # shellcheck disable=SC2086
 {
@@ -67,6 +67,10 @@ pic="--tag=CC --tag=disable-static"
 		--mode=link say -O1 -o main main.o folder/libseven.la -Wl,--wrap=open
 	holds "a program with a shared library as well" same --tag=CC \
 		--mode=link say -no-install -o main main.o libsix.la folder/libseven.la -lrt
+	holds "an option for the compiler as well" same --tag=CC \
+		--mode=link say -Wc,-shared-libasan -o main main.o
+	holds "several options for the compiler in one are left to libtool" left --tag=CC \
+		--mode=link say -Wc,-six,-seven -o main main.o
 	PROGRAM_LDFLAGS='-no-pie -s' sh "$quick" --tag=CC --mode=link say -o main main.o > found
 	holds "options for programs alone are passed on" \
 		grep -qx 'say main.o -no-pie -s -o main' found

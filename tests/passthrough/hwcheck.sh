@@ -15,7 +15,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 # As in suites.sh: the runtime of AddressSanitizer has to come first.
 runtime=$(LD_LIBRARY_PATH=$top/tests/stubverbs ldd "$top/tests/stubverbs/librdmacm.so.1" |
-	awk '$1 ~ /^lib[at]san\./ { print $3 }')
+	awk '$1 ~ /^lib(clang_rt\.)?[at]san[-.]/ { print $3 }')
 
 # run STATUS WHAT VARIABLE=VALUE... -- ARGS...: hwcheck, or another command of the tool, in that
 # environment; its page is in $scratch/page

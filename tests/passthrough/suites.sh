@@ -10,7 +10,7 @@ kind=stub like=rxe device=stub0
 # The runtime of AddressSanitizer insists on being the first library of the process. A compiler that
 # links it into programs (clang) has no library of it.
 runtime=$(LD_LIBRARY_PATH=$build/tests/stubverbs ldd "$build/tests/stubverbs/librdmacm.so.1" |
-	awk '$1 ~ /^lib[at]san\./ { print $3 }')
+	awk '$1 ~ /^lib(clang_rt\.)?[at]san[-.]/ { print $3 }')
 
 # on_device COMMAND...: the stub in place of libibverbs, librdmacm and getifaddrs
 on_device() {

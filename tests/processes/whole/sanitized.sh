@@ -75,6 +75,13 @@ suits() {
 	! is_clang "$1" && ! is_clang "${CC:-cc}"
 }
 
+# runtime COMPILER: options for a program of clang beside a library that has clang's shared runtime.
+runtime() {
+	[ "$watched" = 0 ] || ! is_clang "$1" && return
+	echo "-shared-libasan -Wl,-rpath,$(dirname \
+		"$("$1" -print-file-name="libclang_rt.asan-$(uname -m).so")")"
+}
+
 # of_compiler COMPILER MS: a program that AddressSanitizer watches. Some linkers put constants,
 # which have red zones, beside the code, where libdat looks for rdtsc.
 of_compiler() {
@@ -82,7 +89,7 @@ of_compiler() {
 		skip "a program that AddressSanitizer of $1 watches" "the library has another one"
 		skip "the same on a busy machine" "the library has another AddressSanitizer"
 		skip "its faults" "the library has another AddressSanitizer"
-	elif built "$1" "$1" -fsanitize=address -Wl,-z,noseparate-code; then
+	elif built "$1" "$1" -fsanitize=address $(runtime "$1") -Wl,-z,noseparate-code; then
 		holds "threads and a child of a program that AddressSanitizer of $1 watches" \
 			same 3 "./$1" clean
 		holds "the same on a busy machine, by $1" same_when_busy "./$1" clean
