@@ -84,7 +84,7 @@ void emu_mw_post(struct emu_world *w, const struct nic_send_wr *wr, struct emu_s
 	*bind = (struct emu_bind){ .length = wr->bind_length,
 				   .access = wr->bind_access,
 				   .lkey = wr->bind_length && wr->mr ? wr->mr->lkey : 0 };
-	wqe->rkey = wr->rkey ? wr->rkey : emu_mw_key(w, wr);
+	wqe->rkey = wr->rkey || !wr->mw ? wr->rkey : emu_mw_key(w, wr);
 	wqe->remote_addr = wr->bind_addr;
 	if (!wr->mw)
 		bind->access = EMU_BIND_INVALIDATE;
