@@ -170,12 +170,26 @@ static void take_datagram(struct emu_world *w, const struct emu_qp *qp,
 		letter->status = (uint8_t)copy_message(w, qp, wr, message + NIC_GRH);
 }
 
+static bool keys_allow(struct emu_world *w, const struct emu_qp *qp, const struct nic_send_wr *wr)
+{
+	struct emu_sgl own = { .pd = qp->pd,
+			       .access = NIC_ACCESS_LOCAL_READ | NIC_ACCESS_LOCAL_WRITE };
+
+	for (uint32_t i = 0; i < wr->num_sge; i++)
+		if (wr->sge[i].length > 0 && !emu_key_allows(w, &own, &wr->sge[i]))
+			return false;
+	return true;
+}
+
+/* A key that is invalid only later is found when the packet arrives. */
 static void take_connected(struct emu_world *w, struct emu_qp *qp, const struct nic_send_wr *wr,
 			   struct emu_swqe *wqe)
 {
 	const struct emu_path *path = path_of(w, qp);
 	struct emu_letter *letter = emu_letter(wqe);
 
+	if (letter->status == NIC_WC_SUCCESS && !keys_allow(w, qp, wr))
+		letter->status = NIC_WC_LOCAL_PROTECTION;
 	wqe->num_sge = wr->num_sge;
 	emu_copy_sge((struct nic_sge *)(letter + 1), wr->sge, wr->num_sge);
 	letter->adapter = path->adapter;
@@ -383,6 +397,23 @@ static void trace_packet(struct emu_world *w, const struct emu_event *event,
 		       key);
 }
 
+/* The request fails, and those behind it are flushed; packets of theirs that come are ignored. */
+static void fail_request(struct emu_world *w, const struct emu_unanswered *u,
+			 enum nic_wc_status status)
+{
+	struct emu_qp *qp = u->sender;
+
+	emu_letter(u->swqe)->status = (uint8_t)status;
+	path_of(w, qp)->sends = false;
+	for (uint32_t i = u->index + 1, n = 0; i != qp->sq.put && n < EMU_MAX_QP_WR; i++, n++) {
+		struct emu_letter *letter = emu_letter(emu_wqe(w, &qp->sq, i));
+
+		letter->left = 0;
+		letter->status = NIC_WC_FLUSHED;
+	}
+	qp->sq_next = emu_pause_end(w, qp);
+}
+
 static void unreliable_arrives(struct emu_world *w, const struct emu_event *event)
 {
 	struct emu_unanswered u;
@@ -394,10 +425,8 @@ static void unreliable_arrives(struct emu_world *w, const struct emu_event *even
 		trace_packet(w, event, &u);
 	unreliable_go_on(w, event);
 	status = emu_unreliable_deliver(w, &u);
-	if (status != NIC_WC_SUCCESS) {
-		emu_letter(u.swqe)->status = (uint8_t)status;
-		path_of(w, u.sender)->sends = false;
-	}
+	if (status != NIC_WC_SUCCESS)
+		fail_request(w, &u, status);
 	if (!emu_qp_stale(u.sender, event))
 		finish_packet(w, u.sender, event);
 }

@@ -627,6 +627,91 @@ START_TEST(a_wrong_local_key_stops_the_send_queue_of_a_connected_qp)
 }
 END_TEST
 
+static void post_with_key(uint32_t length, uint32_t lkey)
+{
+	struct ibv_sge sge = { (uintptr_t)a.buffer, length, lkey };
+	struct ibv_send_wr wr = verbs_wr(&b, IBV_WR_SEND, &sge), *bad;
+
+	ck_assert_int_eq(ibv_post_send(a.qp, &wr, &bad), 0);
+}
+
+/* With and without a Receive at the peer. */
+START_TEST(what_is_posted_behind_a_wrong_local_key_is_flushed)
+{
+	struct ibv_qp_attr rts = { .qp_state = IBV_QPS_RTS };
+
+	for (uint32_t length = 8; length <= 5008; length += 5000) {
+		verbs_begin_of(&a, &b, IBV_QPT_UC);
+		ck_assert_int_eq(verbs_recv(&b, 1, 0, 6000), 0);
+		post_with_key(8, a.mr->lkey);
+		post_with_key(length, a.mr->lkey + 1);
+		post_with_key(8, a.mr->lkey);
+		post_with_key(length, a.mr->lkey);
+		expect(&a, IBV_WC_SUCCESS);
+		expect(&a, IBV_WC_LOC_PROT_ERR);
+		expect(&a, IBV_WC_WR_FLUSH_ERR);
+		expect(&a, IBV_WC_WR_FLUSH_ERR);
+		expect(&b, IBV_WC_SUCCESS);
+		ck_assert_int_eq(verbs_recv(&b, 2, 0, 6000), 0);
+		expect_nothing(&b);
+		ck_assert_int_eq(ibv_modify_qp(a.qp, &rts, IBV_QP_STATE), 0);
+		post_with_key(length, a.mr->lkey);
+		expect(&a, IBV_WC_SUCCESS);
+		ck_assert_uint_eq(expect(&b, IBV_WC_SUCCESS).wr_id, 2);
+		verbs_end_all(&a, &b);
+	}
+}
+END_TEST
+
+/* They are on the way when the first packet finds no memory. */
+START_TEST(what_is_on_the_way_behind_memory_that_is_gone_is_flushed)
+{
+	struct ibv_qp_attr rts = { .qp_state = IBV_QPS_RTS };
+
+	for (uint32_t length = 8; length <= 5008; length += 5000) {
+		verbs_begin_of(&a, &b, IBV_QPT_UC);
+		ck_assert_int_eq(verbs_recv(&b, 1, 0, 6000), 0);
+		for (int i = 0; i < 3; i++)
+			post_with_key(length, a.mr->lkey);
+		ck_assert_int_eq(ibv_dereg_mr(a.mr), 0);
+		a.mr = ibv_reg_mr(a.pd, a.buffer, sizeof(a.buffer), IBV_ACCESS_LOCAL_WRITE);
+		ck_assert_ptr_nonnull(a.mr);
+		expect(&a, IBV_WC_LOC_PROT_ERR);
+		expect(&a, IBV_WC_WR_FLUSH_ERR);
+		expect(&a, IBV_WC_WR_FLUSH_ERR);
+		expect_nothing(&b);
+		ck_assert_int_eq(ibv_modify_qp(a.qp, &rts, IBV_QP_STATE), 0);
+		post_with_key(length, a.mr->lkey);
+		expect(&a, IBV_WC_SUCCESS);
+		ck_assert_uint_eq(expect(&b, IBV_WC_SUCCESS).wr_id, 1);
+		verbs_end_all(&a, &b);
+	}
+}
+END_TEST
+
+START_TEST(a_send_queue_that_goes_on_is_not_stopped_by_what_was_flushed_before)
+{
+	struct ibv_qp_attr rts = { .qp_state = IBV_QPS_RTS };
+	struct letter letter;
+	struct ibv_ah *ah;
+
+	begin_ud();
+	ah = handle_of(&a, &b, false);
+	letter = letter_to(&a, &b, ah);
+	letter.lkey++;
+	for (int i = 0; i < 3; i++, letter.lkey = a.mr->lkey)
+		ck_assert_int_eq(post(&a, &letter), 0);
+	expect(&a, IBV_WC_LOC_PROT_ERR);
+	ck_assert_int_eq((int)a.qp->state, (int)IBV_QPS_SQE);
+	ck_assert_int_eq(ibv_modify_qp(a.qp, &rts, IBV_QP_STATE), 0);
+	expect(&a, IBV_WC_WR_FLUSH_ERR);
+	expect(&a, IBV_WC_WR_FLUSH_ERR);
+	ck_assert_int_eq((int)a.qp->state, (int)IBV_QPS_RTS);
+	ck_assert_int_eq(ibv_destroy_ah(ah), 0);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
 START_TEST(a_lost_packet_takes_its_message_along_and_no_other)
 {
 	begin_with_faults("packets=SEND nth=2 verdict=drop", IBV_QPT_UC);
@@ -697,6 +782,10 @@ static void fill(Suite *suite)
 	unit_add(suite, a_connected_qp_sends_and_writes_without_an_answer, 1, NULL);
 	unit_add(suite, what_a_connected_peer_cannot_take_is_dropped_in_silence, 1, NULL);
 	unit_add(suite, a_wrong_local_key_stops_the_send_queue_of_a_connected_qp, 1, NULL);
+	unit_add(suite, what_is_posted_behind_a_wrong_local_key_is_flushed, 1, NULL);
+	unit_add(suite, what_is_on_the_way_behind_memory_that_is_gone_is_flushed, 1, NULL);
+	unit_add(suite, a_send_queue_that_goes_on_is_not_stopped_by_what_was_flushed_before, 1,
+		 NULL);
 	unit_add(suite, a_lost_packet_takes_its_message_along_and_no_other, 1, NULL);
 	unit_add(suite, lost_and_late_datagrams_are_successful_for_their_sender, 1, NULL);
 }
