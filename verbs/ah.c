@@ -156,7 +156,7 @@ static uint16_t number_of_gid(const struct vb_context *context, const union ibv_
 {
 	const struct nic_attr *own = &context->adapter->base.attr;
 	union ibv_gid mine = vb_gid(context, 1), local = vb_gid(context, 0);
-	uint32_t here, there;
+	uint32_t here, there, number;
 
 	if (memcmp(gid, &local, sizeof(local) - sizeof(uint16_t)) == 0)
 		return (uint16_t)(gid->raw[14] << 8 | gid->raw[15]);
@@ -164,7 +164,8 @@ static uint16_t number_of_gid(const struct vb_context *context, const union ibv_
 		return 0;
 	memcpy(&here, mine.raw + 12, sizeof(here));
 	memcpy(&there, gid->raw + 12, sizeof(there));
-	return (uint16_t)(be32toh(there) - be32toh(here) + own->number);
+	number = be32toh(there) - be32toh(here) + own->number;
+	return number <= UINT16_MAX ? (uint16_t)number : 0;
 }
 
 uint16_t vb_adapter_of(const struct vb_context *context, const struct ibv_ah_attr *attr)

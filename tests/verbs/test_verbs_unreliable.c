@@ -712,6 +712,32 @@ START_TEST(a_send_queue_that_goes_on_is_not_stopped_by_what_was_flushed_before)
 }
 END_TEST
 
+START_TEST(a_gid_of_another_network_is_no_adapters)
+{
+	struct ibv_ah_attr attr = { .port_num = 1, .is_global = 1 };
+	struct letter letter;
+	struct ibv_ah *ah;
+
+	begin_ud();
+	for (int own = 1; own >= 0; own--) {
+		ck_assert_int_eq(ibv_query_gid(b.context, 1, 1, &attr.grh.dgid), 0);
+		attr.grh.dgid.raw[13] ^= own ? 0 : 1; /* 198.19.0.2 */
+		ah = ibv_create_ah(a.pd, &attr);
+		ck_assert_ptr_nonnull(ah);
+		letter = letter_to(&a, &b, ah);
+		ck_assert_int_eq(verbs_recv(&b, 1, 0, 64), 0);
+		ck_assert_int_eq(post(&a, &letter), 0);
+		expect(&a, IBV_WC_SUCCESS);
+		if (own)
+			expect(&b, IBV_WC_SUCCESS);
+		else
+			expect_nothing(&b);
+		ck_assert_int_eq(ibv_destroy_ah(ah), 0);
+	}
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
 START_TEST(a_lost_packet_takes_its_message_along_and_no_other)
 {
 	begin_with_faults("packets=SEND nth=2 verdict=drop", IBV_QPT_UC);
@@ -786,6 +812,7 @@ static void fill(Suite *suite)
 	unit_add(suite, what_is_on_the_way_behind_memory_that_is_gone_is_flushed, 1, NULL);
 	unit_add(suite, a_send_queue_that_goes_on_is_not_stopped_by_what_was_flushed_before, 1,
 		 NULL);
+	unit_add(suite, a_gid_of_another_network_is_no_adapters, 1, NULL);
 	unit_add(suite, a_lost_packet_takes_its_message_along_and_no_other, 1, NULL);
 	unit_add(suite, lost_and_late_datagrams_are_successful_for_their_sender, 1, NULL);
 }
