@@ -27,7 +27,7 @@ no_datagrams() {
 	! run --lockstep -- udaddy + udaddy -s localhost
 }
 
-echo 1..25
+echo 1..26
 prints "rping, in real time, with data verified" 100 'ping data: rdma-ping-[0-9]+: ' \
 	run -- rping -s -C 100 -V + rping -c -a localhost -C 100 -V -v
 cp "$work/out" "$work/rping"
@@ -60,6 +60,10 @@ prints "ucmatose with 20 connections, in lockstep" 2 '^return status 0$' \
 prints "their traces are equal" 1 '^same$' \
 	same_trace ucmatose -c 5 + ucmatose -c 5 -s localhost
 prints "udaddy, in real time" 2 '^return status 0$' run -- udaddy + udaddy -s localhost
+# The address of its peer, in the event, has a GRH there.
+prints "udaddy between adapters of link layer Ethernet" 2 '^return status 0$' \
+	run -- env DATSIM_LINK_LAYER=ethernet udaddy + \
+	env DATSIM_LINK_LAYER=ethernet udaddy -s localhost
 prints "udaddy with 5 connections, in lockstep" 2 '^return status 0$' \
 	run --lockstep -- udaddy -c 5 -C 10 + udaddy -c 5 -C 10 -s localhost
 prints "their traces are equal" 1 '^same$' \

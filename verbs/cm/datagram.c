@@ -68,8 +68,7 @@ void cm_datagram_answered(struct cm_id *id, const struct nic_conn_param *peer)
 	set_event(event, peer);
 	event->event.param.ud.qp_num = peer->by.qp;
 	event->event.param.ud.qkey = peer->by.psn;
-	event->event.param.ud.ah_attr =
-		(struct ibv_ah_attr){ .dlid = peer->by.adapter, .port_num = VB_PORT };
+	vb_address_of(id->base.verbs, peer->by.adapter, &event->event.param.ud.ah_attr);
 }
 
 void cm_datagram_ended(struct cm_id *id, enum nic_conn_end why)
