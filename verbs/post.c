@@ -64,13 +64,10 @@ static void use_slot(struct vb_qp *qp)
 }
 
 /* Copy the payload into this request's slot. */
-static int take_inline(struct vb_qp *qp, struct segments *s)
+static void take_inline(struct vb_qp *qp, struct segments *s)
 {
-	uint32_t room = qp->init.cap.max_inline_data;
 	uint8_t *slot = vb_inline_slot(qp, 0), *to = slot;
 
-	if (s->length > room)
-		return -EINVAL;
 	for (int i = 0; i < s->n; i++) {
 		memcpy(to, (void *)(uintptr_t)s->sge[i].addr, s->sge[i].length);
 		to += s->sge[i].length;
@@ -79,7 +76,6 @@ static int take_inline(struct vb_qp *qp, struct segments *s)
 	if (s->n)
 		s->sge[0] = (struct nic_sge){ (uintptr_t)slot, (uint32_t)s->length,
 					      qp->inline_mr->lkey };
-	return 0;
 }
 
 uint8_t vb_send_flags(const struct vb_qp *qp, unsigned int send_flags)
@@ -163,15 +159,32 @@ bool vb_post_fetches(enum ibv_wr_opcode opcode)
 	       opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
+/* Where the payload is. -EINVAL: it is none that this QP can send so. */
+static int find_payload(const struct vb_context *context, const struct vb_qp *qp,
+			const struct ibv_send_wr *wr, struct segments *s)
+{
+	if ((wr->send_flags & ~SEND_FLAGS) ||
+	    !take_segments(s, wr->sg_list, wr->num_sge, qp->init.cap.max_send_sge) ||
+	    s->length > context->adapter->base.attr.max_msg_size)
+		return -EINVAL;
+	if ((wr->send_flags & IBV_SEND_INLINE) &&
+	    (vb_post_fetches(wr->opcode) || s->length > qp->init.cap.max_inline_data))
+		return -EINVAL;
+	return 0;
+}
+
 /* Gather the payload from the program's memory, or from the slot that it is copied to. */
 static int take_payload(struct vb_context *context, struct vb_qp *qp, const struct ibv_send_wr *wr,
 			struct segments *s)
 {
-	if (!take_segments(s, wr->sg_list, wr->num_sge, qp->init.cap.max_send_sge) ||
-	    s->length > context->adapter->base.attr.max_msg_size)
-		return -EINVAL;
-	if (wr->send_flags & IBV_SEND_INLINE)
-		return vb_post_fetches(wr->opcode) ? -EINVAL : take_inline(qp, s);
+	int err = find_payload(context, qp, wr, s);
+
+	if (err)
+		return err;
+	if (wr->send_flags & IBV_SEND_INLINE) {
+		take_inline(qp, s);
+		return 0;
+	}
 	/* The NIC checks the key of an atomic in any case. */
 	if (!vb_keys_allow(context, VB_OF(qp->ibv.pd, pd), s->sge, s->n,
 			   vb_post_fetches(wr->opcode)) &&
@@ -192,23 +205,35 @@ static int set_unreliable(const struct vb_qp *qp, const struct ibv_send_wr *wr, 
 	return out->opcode == NIC_OP_SEND ? vb_ah_resolve(qp, wr, length, to) : -EINVAL;
 }
 
-static int post_segments(struct vb_qp *qp, const struct ibv_send_wr *wr, const struct segments *s)
+/* The door's form of a request; `to` belongs to it. */
+static int make_request(const struct vb_qp *qp, const struct ibv_send_wr *wr,
+			const struct segments *s, struct nic_send_wr *out, struct nic_to *to)
 {
-	struct nic_send_wr out = { .wr_id = wr->wr_id, .flags = vb_send_flags(qp, wr->send_flags) };
-	struct nic_to to;
-	int err = set_opcode(&out, qp, wr);
+	int err;
 
+	*out = (struct nic_send_wr){ .wr_id = wr->wr_id,
+				     .flags = vb_send_flags(qp, wr->send_flags) };
+	err = set_opcode(out, qp, wr);
 	if (!err && vb_setting_iwarp() && is_of_infiniband(wr->opcode))
 		err = -EINVAL;
 	if (!err && qp->ibv.qp_type != IBV_QPT_RC)
-		err = set_unreliable(qp, wr, (uint32_t)s->length, &out, &to);
+		err = set_unreliable(qp, wr, (uint32_t)s->length, out, to);
 	if (err)
 		return err;
-	out.sge = s->sge;
-	out.num_sge = (uint16_t)s->n;
-	if (out.opcode != NIC_OP_BIND)
-		out.length = (uint32_t)s->length;
-	return qp->nic->nic->ops->post_send(qp->nic, &out);
+	out->sge = s->sge;
+	out->num_sge = (uint16_t)s->n;
+	if (out->opcode != NIC_OP_BIND)
+		out->length = (uint32_t)s->length;
+	return 0;
+}
+
+static int post_segments(struct vb_qp *qp, const struct ibv_send_wr *wr, const struct segments *s)
+{
+	struct nic_send_wr out;
+	struct nic_to to;
+	int err = make_request(qp, wr, s, &out, &to);
+
+	return err ? err : qp->nic->nic->ops->post_send(qp->nic, &out);
 }
 
 static int post_one(struct vb_context *context, struct vb_qp *qp, const struct ibv_send_wr *wr)
@@ -216,8 +241,6 @@ static int post_one(struct vb_context *context, struct vb_qp *qp, const struct i
 	struct segments s;
 	int err;
 
-	if (wr->send_flags & ~SEND_FLAGS)
-		return -EINVAL;
 	err = take_payload(context, qp, wr, &s);
 	if (!err)
 		err = post_segments(qp, wr, &s);
@@ -263,10 +286,48 @@ int vb_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr 
 	return vb_result(context, err);
 }
 
+/* What the NIC would refuse. */
+static bool is_refused(const struct vb_qp *qp, const struct nic_send_wr *wr)
+{
+	bool atomic = wr->opcode == NIC_OP_SWAP || wr->opcode == NIC_OP_ADD;
+
+	if ((atomic || wr->opcode == NIC_OP_READ) && qp->attr.max_rd_atomic == 0)
+		return true;
+	return atomic && (wr->num_sge != 1 || wr->length != sizeof(uint64_t));
+}
+
+static int check_one(const struct vb_context *context, const struct vb_qp *qp,
+		     const struct vb_wr *wr)
+{
+	struct nic_send_wr out;
+	struct segments s;
+	struct nic_to to;
+	int err = 0;
+
+	if (wr->in_slot)
+		take_segments(&s, &wr->slot, 1, 1);
+	else
+		err = find_payload(context, qp, &wr->ibv, &s);
+	if (!err)
+		err = make_request(qp, &wr->ibv, &s, &out, &to);
+	return !err && is_refused(qp, &out) ? -EINVAL : err;
+}
+
+/* A request that cannot be posted is found before those in front of it are. */
+static int check_batch(const struct vb_context *context, const struct vb_qp *qp,
+		       const struct vb_batch *batch)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; batch->n > 1 && i < batch->n && !err; i++)
+		err = check_one(context, qp, &batch->wrs[i]);
+	return err;
+}
+
 int vb_post_batch(struct vb_qp *qp, const struct vb_batch *batch)
 {
 	struct vb_context *context = vb_enter(qp->ibv.context);
-	int err = qp->ibv.state < IBV_QPS_RTS ? -EINVAL : 0;
+	int err = qp->ibv.state < IBV_QPS_RTS ? -EINVAL : check_batch(context, qp, batch);
 
 	for (uint32_t i = 0; i < batch->n && !err; i++) {
 		const struct vb_wr *wr = &batch->wrs[i];

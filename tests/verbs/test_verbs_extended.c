@@ -218,19 +218,33 @@ static void add_inline_read(void)
 	ibv_wr_set_inline_data(ex, a.buffer, 8);
 }
 
+static void add_short_atomic(void)
+{
+	ibv_wr_atomic_fetch_add(ex, b.mr->rkey, (uintptr_t)b.buffer, 1);
+	set_sge(0, 4);
+}
+
+static void add_unknown_flag(void)
+{
+	ex->wr_flags = IBV_SEND_SIGNALED | 1u << 20;
+	ibv_wr_send(ex);
+	set_sge(0, 8);
+	ex->wr_flags = IBV_SEND_SIGNALED;
+}
+
 START_TEST(of_a_batch_with_a_bad_request_none_is_posted)
 {
 	static const struct {
 		void (*add)(void);
 		int err;
 	} bad[] = {
-		{ add_too_many, ENOMEM },
-		{ add_long_list, EINVAL },
-		{ add_long_inline, EINVAL },
-		{ add_inline_read, EINVAL },
+		{ add_too_many, ENOMEM },     { add_long_list, EINVAL },
+		{ add_long_inline, EINVAL },  { add_inline_read, EINVAL },
+		{ add_short_atomic, EINVAL }, { add_unknown_flag, EINVAL },
 	};
 
 	begin();
+	ck_assert_int_eq(verbs_recv(&b, 1, 0, 64), 0);
 	for (size_t i = 0; i < COUNT(bad); i++) {
 		ibv_wr_start(ex);
 		ibv_wr_send(ex);
