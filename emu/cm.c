@@ -289,7 +289,7 @@ static bool is_copy(const struct emu_conn *conn, const struct emu_event *event)
 
 static void on_request(struct emu_world *w, const struct emu_event *event)
 {
-	struct emu_conn *conn = w->fab->conn + event->index;
+	struct emu_conn *conn = &EMU_AT(w->fab->conn, event->index);
 	uint32_t listener;
 	uint16_t to;
 
@@ -354,7 +354,7 @@ static void end_active(struct emu_world *w, struct emu_qp *qp, const struct emu_
 
 static void on_reply(struct emu_world *w, const struct emu_event *event)
 {
-	struct emu_conn *conn = w->fab->conn + event->index;
+	struct emu_conn *conn = &EMU_AT(w->fab->conn, event->index);
 	struct emu_qp *qp = emu_qp_at(w, event->qp);
 	bool waiting = !emu_qp_stale(qp, event) && qp->state == EMU_QP_CONNECTING &&
 		       event->qp <= EMU_QPS && w->qp[event->qp].base.nic;
@@ -437,7 +437,7 @@ static void lost_acceptance(struct emu_world *w, uint32_t index, uint32_t epoch)
 
 void emu_cm_lost(struct emu_world *w, const struct emu_event *event)
 {
-	struct emu_conn *conn = w->fab->conn + event->index;
+	struct emu_conn *conn = &EMU_AT(w->fab->conn, event->index);
 	enum emu_event_kind kind = emu_event_kind(event);
 
 	if (kind == EMU_EV_CM_READY || kind == EMU_EV_CM_GONE) {

@@ -45,7 +45,7 @@
 /*
  * An entry of a table, by an index from the arena. In a shared fabric it may be wild; then it leads
  * to memory reserved for that (shared_file.h). array[index] would promise the compiler that it is
- * within the table, and so would array + index.
+ * within the table, and so would array + index: the cast hides the array from it.
  */
 #define EMU_AT(array, index) (*((__typeof__(*(array)) *)(uintptr_t)(array) + (index)))
 

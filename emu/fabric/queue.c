@@ -247,12 +247,12 @@ static uint32_t find_timer(struct emu_world *w, const struct emu_qp *qp)
 static struct emu_event *find_far_timer(struct emu_world *w, const struct emu_qp *qp)
 {
 	uint32_t i = w->fab->timer_at[emu_qp_index(w, qp)];
-	struct emu_event *first = w->fab->heap;
+	struct emu_event *far = &EMU_AT(w->fab->heap, i);
 
 	if (i < EMU_EVENTS || emu_is_shared(w))
 		return NULL;
-	assert(is_timer_of(w, qp, first + i));
-	return first + i;
+	assert(is_timer_of(w, qp, far));
+	return far;
 }
 
 void emu_timer_remove(struct emu_world *w, const struct emu_qp *qp)

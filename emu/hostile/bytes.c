@@ -27,7 +27,7 @@ static bool access_bytes(const struct emu_posted *p, uint64_t at, uint8_t *own, 
 	for (uint32_t i = 0; length > 0 && i < p->num_sge; i++) {
 		const struct nic_sge *sge = &p->sge[i];
 		uint64_t n = sge->length > at ? sge->length - at : 0;
-		uint8_t *theirs = (uint8_t *)emu_memory(sge->addr) + at;
+		uint8_t *theirs = emu_memory(sge->addr + at);
 
 		if (n > length)
 			n = length;

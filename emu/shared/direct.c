@@ -65,8 +65,8 @@ static uint32_t count_receives(struct emu_world *w, const struct delivery *d)
 }
 
 /*
- * The entry of a Receive in the queue that was looked at last. The address is fetched even if none
- * was, so it is no pointer before it is complete.
+ * The entry of a Receive in the queue that was looked at last. It is prefetched even if no queue
+ * was looked at yet (peer_ring is NULL), so the address is computed as an integer.
  */
 static const struct emu_rwqe *seen_receive(const struct emu_seen *seen, uint32_t get)
 {

@@ -171,10 +171,11 @@ static void name_new_handles(struct invocation *inv)
 static void learn_window(struct invocation *inv)
 {
 	const struct dto *dto = &inv->run->ledger.dtos[inv->dto];
-	const struct piece *piece = &inv->run->ledger.pieces[dto->first_piece];
+	const struct piece *piece;
 
 	if (dto->rmr < 0 || !dto->piece_count)
 		return;
+	piece = &inv->run->ledger.pieces[dto->first_piece];
 	inv->run->objects[dto->rmr].window = (struct window){
 		.region = piece->region,
 		.offset = piece->offset,

@@ -49,13 +49,15 @@ static void fill_piece(const struct piece *piece, size_t number, uint64_t length
 void ledger_fill(struct run *run, size_t number)
 {
 	const struct dto *dto = &run->ledger.dtos[number];
-	const struct piece *piece = &run->ledger.pieces[dto->first_piece];
 	bool source = dto->kind == DTO_SEND || dto->kind == DTO_WRITE;
+	const struct piece *piece;
 	uint64_t done = 0;
 	size_t i;
 
-	if (dto->kind == DTO_BIND)
-		return; /* the contents that a peer reads are the script's */
+	/* The contents that a peer reads are the script's. */
+	if (dto->kind == DTO_BIND || !dto->piece_count)
+		return;
+	piece = &run->ledger.pieces[dto->first_piece];
 	for (i = 0; i < dto->piece_count; i++, piece++) {
 		fill_piece(piece, number, dto->length, done, source);
 		done += piece->length;
@@ -124,9 +126,12 @@ static bool next_byte(struct reader *reader, unsigned char *byte)
 
 static struct reader reader_of(const struct run *run, const struct dto *dto)
 {
-	struct reader reader = { &run->ledger.pieces[dto->first_piece], NULL, 0 };
+	struct reader reader = { NULL, NULL, 0 };
 
-	reader.end = reader.piece + dto->piece_count;
+	if (dto->piece_count) {
+		reader.piece = &run->ledger.pieces[dto->first_piece];
+		reader.end = reader.piece + dto->piece_count;
+	}
 	return reader;
 }
 
