@@ -44,10 +44,12 @@ AC_DEFUN([DAT_WARNINGS], [
 ])
 
 # DAT_SANITIZERS: --enable-sanitizers=LIST; sets SANITIZER_CFLAGS (used to compile and to link) and
-# SANITIZER_LDFLAGS. A finding ends the program, so that no report is overlooked. clang makes its
-# runtime a part of each program, where it comes before every preloaded library and where no program
-# without a sanitizer has one for our libraries. Its shared runtime is like that of gcc. libtool
-# would drop an option that it does not know without -Wc. The macro is one that gcc defines, too.
+# SANITIZER_LDFLAGS. A finding ends the program, so that no report is overlooked.
+#
+# By default clang links its runtime into each program. It then comes before every preloaded
+# library, and a program without a sanitizer has none for our libraries. So AddressSanitizer's
+# shared runtime is used, as with gcc. -Wc: libtool drops options that it does not know. gcc defines
+# __SANITIZE_ADDRESS__ itself; clang 14 does not.
 AC_DEFUN([DAT_SANITIZERS], [
   AC_ARG_ENABLE([sanitizers],
     [AS_HELP_STRING([--enable-sanitizers=LIST],
@@ -76,15 +78,30 @@ AC_DEFUN([DAT_SANITIZERS], [
       AC_MSG_RESULT([no])
       AC_MSG_ERROR([$CC cannot build with -fsanitize=$enable_sanitizers (see config.log)])])
     CFLAGS=$dat_save_CFLAGS
-    dat_runtime=
-    AS_CASE([$enable_sanitizers,$enable_fuzzing], [*address*,no],
-      [dat_runtime=`$CC -print-file-name=libclang_rt.asan-$host_cpu.so 2> /dev/null`])
-    AS_IF([test -e "$dat_runtime"], [
-      AS_VAR_APPEND([SANITIZER_CFLAGS], [" -D__SANITIZE_ADDRESS__=1"])
-      SANITIZER_LDFLAGS="-Wc,-shared-libasan -Wl,-rpath,`dirname "$dat_runtime"`"])
+    AS_CASE([$enable_sanitizers], [*address*], [DAT_CLANG_ADDRESS])
   ])
   AC_SUBST([SANITIZER_CFLAGS])
   AC_SUBST([SANITIZER_LDFLAGS])
+])
+
+AC_DEFUN([DAT_CLANG_ADDRESS], [
+  AC_COMPILE_IFELSE([AC_LANG_SOURCE([[
+#ifndef __clang__
+#error another compiler
+#endif]])], [
+    AS_VAR_APPEND([SANITIZER_CFLAGS], [" -D__SANITIZE_ADDRESS__=1"])
+    AS_IF([test "x$enable_fuzzing" = xno], [
+      AC_MSG_CHECKING([for the shared runtime of AddressSanitizer])
+      for dat_name in libclang_rt.asan-$host_cpu.so libclang_rt.asan.so none; do
+        dat_runtime=`$CC -print-file-name=$dat_name`
+        AS_IF([test -e "$dat_runtime"], [break])
+      done
+      AC_MSG_RESULT([$dat_runtime])
+      AS_IF([test -e "$dat_runtime"],
+        [SANITIZER_LDFLAGS="-Wc,-shared-libasan -Wl,-rpath,`dirname "$dat_runtime"`"],
+        [AC_MSG_WARN([without it some tests of programs that have no sanitizer fail])])
+    ])
+  ])
 ])
 
 # DAT_SMALL_LIMITS: --enable-small-limits; adds to CODE_CFLAGS. Ranges of handles are small, and

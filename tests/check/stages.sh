@@ -48,6 +48,8 @@ build_in() {
 	shift 2
 	if [ ! -f "$dir/config.status" ] ||
 		[ "$(cat "$dir/configured-with" 2> /dev/null)" != "$*" ]; then
+		# Objects of another compiler or with other limits are not made anew by make.
+		rm -rf "${dir:?}"/*
 		(cd "$dir" && ${CONFIG_SHELL:-/bin/sh} ../../configure -q "$@") || return
 		echo "$*" > "$dir/configured-with"
 	fi
@@ -77,9 +79,9 @@ build_normal() {
 # build_sanitized NAME COMPILER SANITIZERS CONFIGURE-ARGS...: libraries, tool and tests, with the
 # arguments of make for tests in make_with. What counts here is the time of the compiler: -Og with
 # the positions of lines only takes gcc 40 % of that of -O1. It guesses more warnings there, which
-# take a tenth of its time; those of stage build are the ones that count. -no-pie: otherwise a test
-# has 100,000 relocations for the sanitizer's table of variables, which take half the time of its
-# link.
+# take a tenth of its time; those of stage build are the ones that count. clang compiles soonest at
+# -O0, and its warnings are errors. -no-pie: otherwise a test has 100,000 relocations for the
+# sanitizer's table of variables, which take half the time of its link.
 build_sanitized() {
 	local -x PROGRAM_LDFLAGS=-no-pie
 	local -a args=(--enable-sanitizers="$3") tests=("${make_with[@]}") make_with=()
@@ -156,9 +158,10 @@ stage_only() {
 # conformance/conformance.sh, which judges a page that stage tests has judged.
 #
 # The same build has small internal limits: counters wrap, tables and ranges are full. It is also
-# the one in which clang's warnings are errors, so that clang compiles all sources once. --full does
-# these things one by one, on all profiles of the stub, and its sanitizers are those of gcc, which
-# look for other mistakes. datsim/tutorial.sh compares pages with what an ordinary build prints.
+# the one in which clang's warnings are errors, so that clang compiles all sources once, but for
+# lines that small limits or the sanitizer leave out, which stage clang has. --full does these
+# things one by one, on all profiles of the stub, and its sanitizers are those of gcc, which look
+# for other mistakes. datsim/tutorial.sh compares pages with what an ordinary build prints.
 #
 # Without --full the longest scripts are left out, if others take the same ways through the sources
 # with fewer repetitions: explore.sh, explore-verbs.sh and unit/explore/ do for the campaigns;
@@ -221,7 +224,7 @@ stage_tsan() {
 	MESSAGES=5 TORTURE_TIMES=${FULL:+10} PROFILES=${FULL:+all} \
 		test_in tsan "$1" check TESTS="$tests" "${make_with[@]}"
 }
-# -O1: as for stage asan.
+# -O1: compiled sooner than at -O2, and some tests take long at -O0.
 stage_small() {
 	local tests
 	build_tree small check-build --enable-small-limits CFLAGS=-O1 || return

@@ -11,7 +11,8 @@ work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 n=0
 
-# The library that lies has parts of libibverbs, so a program has each of their variables twice.
+# The library that lies contains parts of libibverbs, so each of their variables exists twice in a
+# program, which AddressSanitizer would report.
 ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_odr_violation=0
 export ASAN_OPTIONS
 

@@ -239,7 +239,9 @@ unset DATSIM_SEED
 
 # A record that is used after it was freed: AddressSanitizer sees it, nothing else does.
 watched_program() {
-	"${CC:-cc}" -fsanitize=address -I"$src" -I"$src/include" "$src/tests/planted/pair.c" \
+	# shellcheck disable=SC2086 # several options
+	"${CC:-cc}" -fsanitize=address ${ASAN_LDFLAGS:-} -I"$src" -I"$src/include" \
+		"$src/tests/planted/pair.c" \
 		"$src/tests/planted/pairs/meet.c" "$src/tests/planted/pairs/freed.c" \
 		-L"$top/.libs" -Wl,-rpath,"$top/.libs" -ldat -o freed > noise 2>&1 &&
 		./freed 2>&1 | grep -q 'expected serve'

@@ -39,7 +39,7 @@ map_names() {
 exported_names() {
 	${NM:-nm} -D --defined-only "$1" | awk '
 		$2 == "A" { next } # the nodes themselves
-		$2 ~ /^[bdrt]$/ { next } # local
+		$2 ~ /^[bdrt]$/ { next } # local symbols
 		{ parts = split($NF, s, /@+/); print parts == 2 ? s[2] : "?", s[1] }' | sort
 }
 

@@ -1,8 +1,8 @@
 #!/bin/sh
-# The manual pages are in place. Build and run hello.c against the installed library, shared and
-# static, the way a user would: with pkg-config and nothing from this tree. The libraries of the
-# verbs front are in their folder, and the installed tool gives it to programs. installcheck.sh
-# SRCDIR; the rest comes from the Makefile.
+# The manual pages are in place, and links of the documents lead to installed files. Build and run
+# hello.c against the installed library, shared and static, the way a user would: with pkg-config
+# and nothing from this tree. The libraries of the verbs front are in their folder, and the
+# installed tool gives it to programs. installcheck.sh SRCDIR; the rest comes from the Makefile.
 set -e
 source=$1/tests/install/hello.c
 work=$(mktemp -d)

@@ -7,8 +7,8 @@
 kind=stub like=rxe device=stub0
 . "$top_srcdir/tests/passthrough/run.sh"
 
-# The runtime of AddressSanitizer insists on being the first library of the process. A compiler that
-# links it into programs (clang) has no library of it.
+# The runtime of AddressSanitizer insists on being the first library of the process. If it is linked
+# into programs, as by clang without -shared-libasan, there is none to preload.
 runtime=$(LD_LIBRARY_PATH=$build/tests/stubverbs ldd "$build/tests/stubverbs/librdmacm.so.1" |
 	awk '$1 ~ /^lib(clang_rt\.)?[at]san[-.]/ { print $3 }')
 

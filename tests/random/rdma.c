@@ -27,8 +27,10 @@ static uint8_t *window(const struct prog *p, int s, int d)
 
 void source_fill(struct prog *p, int s)
 {
+	uint8_t *at = source(p, s);
+
 	for (int i = 0; i < SOURCE; i++)
-		source(p, s)[i] = source_byte(s, i);
+		at[i] = source_byte(s, i);
 }
 
 static uint8_t written_byte(const struct prog *p, int d, int i)
