@@ -91,14 +91,15 @@ int ibv_resize_cq(struct ibv_cq *ibv, int cqe)
 {
 	struct vb_cq *cq = VB_OF(ibv, cq);
 	struct vb_context *context;
+	uint32_t used;
 	int err;
 
 	if (vb_is_gone(ibv->context))
 		return EINVAL;
 	context = vb_enter(ibv->context);
+	used = cq->kept_end - cq->kept_first + context->nic->ops->cq_count(cq->nic);
 	err = vb_fault(context, NULL, VB_CALL_RESIZE_CQ);
-	if (!err && (cqe < 1 || (uint32_t)cqe < cq->kept_end - cq->kept_first ||
-		     cqe > context->adapter->base.attr.max_cqe))
+	if (!err && (cqe < 1 || (uint32_t)cqe < used || cqe > context->adapter->base.attr.max_cqe))
 		err = -EINVAL;
 	if (!err && (uint32_t)cqe > cq->kept_room && !make_room(cq, (uint32_t)cqe))
 		err = -ENOMEM;

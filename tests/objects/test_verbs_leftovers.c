@@ -387,6 +387,7 @@ START_TEST(kept_completions_take_room)
 	ck_assert_int_eq(ibv_resize_cq(cq, 4), 0);
 	for (uint64_t id = 3; id <= 4; id++)
 		ck_assert_int_eq(verbs_recv(&a, id, 0, 8), 0);
+	ck_assert_int_eq(ibv_resize_cq(cq, 3), EINVAL);
 	ck_assert_int_eq(ibv_get_async_event(a.context, &event), -1);
 	if (_i == 0) {
 		/* A poll takes the kept ones first, and no other with them. */
