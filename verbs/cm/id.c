@@ -238,9 +238,12 @@ static int set_id_option(struct cm_id *id, int name, const void *value, size_t s
 		if (err)
 			return err;
 		*taken = flag;
-		if (name == RDMA_OPTION_ID_REUSEADDR)
-			id->reuse_address = flag != 0;
-		return id->state == CM_IDLE || id->reuse_address ? 0 : -EINVAL;
+		if (name == RDMA_OPTION_ID_AFONLY)
+			return id->state <= CM_BOUND ? 0 : -EINVAL;
+		if (id->state != CM_IDLE && !flag)
+			return -EINVAL;
+		id->reuse_address = flag != 0;
+		return 0;
 	default:
 		return -ENOSYS;
 	}

@@ -364,6 +364,15 @@ START_TEST(an_option_is_known_and_has_its_size)
 	REFUSED(rdma_set_option(a, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, (void *)1, 1), EFAULT);
 	REFUSED(rdma_set_local_ece(a, &no_vendor), EINVAL);
 	ck_assert_int_eq(rdma_set_option(a, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &byte, 1), 0);
+	ck_assert_int_eq(bind_to(a, EMU1, PORT), 0);
+	ck_assert_int_eq(rdma_set_option(a, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &word, 4), 0);
+	ck_assert_int_eq(rdma_set_option(a, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &word, 4), 0);
+	word = 0;
+	REFUSED(rdma_set_option(a, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &word, 4), EINVAL);
+	/* It is as it was, so another id may have the port. */
+	word = 1;
+	ck_assert_int_eq(rdma_set_option(b, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &word, 4), 0);
+	ck_assert_int_eq(bind_to(b, EMU1, PORT), 0);
 	end();
 }
 END_TEST
