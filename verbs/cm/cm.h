@@ -102,7 +102,8 @@ struct cm_id {
 	/* The connection: obj is its `ctx`; nic NULL: there is none. */
 	struct vb_obj obj;
 	struct nic_qp *nic;
-	bool direct; /* the program's QP took its place */
+	bool direct;  /* the program's QP took its place */
+	bool passive; /* it was asked for */
 	/* Its end (end.c): the program disconnected it, DISCONNECTED came, it is in timewait. */
 	bool disconnects, over, waits;
 	struct nic_conn_end_point near, far;

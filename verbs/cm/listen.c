@@ -124,6 +124,7 @@ static struct cm_id *make_child(const struct cm_listener *listener, struct nic_c
 	child->responder_resources = (uint8_t)conn->rd_out;
 	child->request = conn;
 	child->state = CM_REQUESTED;
+	child->passive = true;
 	return child;
 }
 

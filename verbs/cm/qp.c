@@ -25,12 +25,18 @@ static unsigned int access_of(const struct cm_id *id)
 					: 0);
 }
 
+/* From the message of the connection manager that names the peer's QP, until the end. */
+static bool knows_peer(const struct cm_id *id)
+{
+	return id->far.qp != 0 && id->state >= CM_ANSWERED && id->state <= CM_CONNECTED;
+}
+
 static int fill_rtr(struct cm_id *id, struct ibv_qp_attr *attr)
 {
 	struct ibv_device_attr device;
 	struct ibv_port_attr port;
 
-	if (id->far.qp == 0 || (id->state != CM_REQUESTED && id->state != CM_ANSWERED))
+	if (!knows_peer(id))
 		return -EINVAL;
 	vb_device_attr(id->base.verbs, &device);
 	vb_port(id->base.verbs, &port);
@@ -48,13 +54,13 @@ static int fill_rts(struct cm_id *id, struct ibv_qp_attr *attr)
 {
 	struct ibv_device_attr device;
 
-	if (id->far.qp == 0 || (id->state != CM_REQUESTED && id->state != CM_ANSWERED))
+	if (!knows_peer(id))
 		return -EINVAL;
 	vb_device_attr(id->base.verbs, &device);
 	attr->sq_psn = id->near.psn & 0xffffff;
 	attr->timeout = id->ack_timeout ? id->ack_timeout : TIMEOUT_CODE;
 	/* Each side is told how often the other's program wants it to try. */
-	attr->retry_cnt = least_of(id->state == CM_REQUESTED ? id->far.retry : id->near.retry, 7);
+	attr->retry_cnt = least_of(id->passive ? id->far.retry : id->near.retry, 7);
 	attr->rnr_retry = least_of(id->far.rnr_retry, 7);
 	attr->max_rd_atomic = least_of(id->initiator_depth, device.max_qp_init_rd_atom);
 	return IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
