@@ -241,6 +241,8 @@ uint64_t cm_service(const struct cm_id *id, uint16_t port);
 
 /* Of an id that waits for its port: resolved, or a negative errno. The lock is held. */
 void cm_resolve_end(struct cm_id *id, int status);
+/* The program names the path (RDMA_OPTION_IB_PATH). -EINVAL: the id has no address, or a path. */
+int cm_path_set(struct cm_id *id);
 
 /* ---- listen.c ---- */
 

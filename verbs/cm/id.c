@@ -249,6 +249,18 @@ static int set_id_option(struct cm_id *id, int name, const void *value, size_t s
 	}
 }
 
+/* Records of paths, as rdma_resolve_route of a program with a path service of its own has them. */
+static int set_path(struct cm_id *id, const void *value, size_t size)
+{
+	struct ibv_path_data path;
+	int err;
+
+	if (size == 0 || size % sizeof(path) != 0)
+		return -EINVAL;
+	err = copy_value(&path, value, sizeof(path));
+	return err ? err : cm_path_set(id);
+}
+
 static void trace_option(const struct cm_id *id, int level, int name, int taken)
 {
 	static const char *const names[] = { [RDMA_OPTION_ID_TOS] = "TOS",
@@ -274,10 +286,12 @@ int rdma_set_option(struct rdma_cm_id *base, int level, int name, void *value, s
 	if (level == RDMA_OPTION_ID)
 		err = set_id_option(id, name, value, size, &taken);
 	else if (level == RDMA_OPTION_IB && name == RDMA_OPTION_IB_PATH)
-		err = size && id->state == CM_ADDRESS ? 0 : -EINVAL;
+		err = set_path(id, value, size);
 	cm_trace_refusal(id, "rdma_set_option", err);
 	if (!err)
 		trace_option(id, level, name, taken);
+	if (!err && level == RDMA_OPTION_IB)
+		cm_resolve_end(id, 0);
 	return cm_leave_with(err);
 }
 

@@ -256,6 +256,36 @@ static void message(struct ibv_qp *from, struct ibv_qp *to)
 	ck_assert_msg(wc.status == IBV_WC_SUCCESS, "%s", ibv_wc_status_str(wc.status));
 }
 
+START_TEST(a_path_that_the_program_names_is_its_route)
+{
+	struct rdma_conn_param param = cm_param("");
+	struct sockaddr_in in = cm_address(CM_THERE, CM_PORT);
+	struct ibv_path_data paths[2] = { { .flags = 0 } };
+
+	cm_begin();
+	CM_REFUSED(rdma_set_option(cm_client, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, paths,
+				   sizeof(paths)),
+		   EINVAL);
+	ck_assert_int_eq(rdma_resolve_addr(cm_client, NULL, (struct sockaddr *)&in, CM_TIMEOUT), 0);
+	cm_take(RDMA_CM_EVENT_ADDR_RESOLVED);
+	CM_REFUSED(rdma_set_option(cm_client, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, paths, 1),
+		   EINVAL);
+	CM_REFUSED(rdma_set_option(cm_client, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, (void *)4096,
+				   sizeof(paths)),
+		   EFAULT);
+	ck_assert_int_eq(rdma_set_option(cm_client, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, paths,
+					 sizeof(paths)),
+			 0);
+	cm_take(RDMA_CM_EVENT_ROUTE_RESOLVED);
+	ck_assert_int_eq(cm_client->route.num_paths, 1);
+	cm_make_qp(cm_client);
+	ck_assert_int_eq(rdma_connect(cm_client, &param), 0);
+	cm_take(RDMA_CM_EVENT_CONNECT_REQUEST);
+	cm_server = cm_last.id;
+	cm_end();
+}
+END_TEST
+
 START_TEST(without_a_qp_the_response_comes_and_the_program_establishes)
 {
 	struct rdma_conn_param param = cm_param("question");
@@ -388,6 +418,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_request_beyond_the_backlog_is_rejected, 1, NULL);
 	unit_add(suite, a_port_without_a_listener_rejects, 1, NULL);
 	unit_add(suite, an_address_that_nobody_has_is_unreachable, 1, NULL);
+	unit_add(suite, a_path_that_the_program_names_is_its_route, 1, NULL);
 	unit_add(suite, without_a_qp_the_response_comes_and_the_program_establishes, 2, NULL);
 	unit_add(suite, an_id_that_was_notified_is_established_once, 1, NULL);
 	unit_add(suite, a_response_that_is_rejected_leaves_nothing_to_free_again, 1, NULL);
