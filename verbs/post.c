@@ -159,7 +159,7 @@ bool vb_post_fetches(enum ibv_wr_opcode opcode)
 	       opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
-/* Where the payload is. -EINVAL: it is none that this QP can send so. */
+/* The payload's segments. -EINVAL: this QP cannot send it, or not with these flags. */
 static int find_payload(const struct vb_context *context, const struct vb_qp *qp,
 			const struct ibv_send_wr *wr, struct segments *s)
 {
@@ -205,7 +205,7 @@ static int set_unreliable(const struct vb_qp *qp, const struct ibv_send_wr *wr, 
 	return out->opcode == NIC_OP_SEND ? vb_ah_resolve(qp, wr, length, to) : -EINVAL;
 }
 
-/* The door's form of a request; `to` belongs to it. */
+/* Fill in the request as the door takes it. It points to `s` and, of type UD, to `to`. */
 static int make_request(const struct vb_qp *qp, const struct ibv_send_wr *wr,
 			const struct segments *s, struct nic_send_wr *out, struct nic_to *to)
 {
@@ -286,14 +286,13 @@ int vb_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr 
 	return vb_result(context, err);
 }
 
-/* What the NIC would refuse. */
+/* Would the NIC refuse the request for its form? */
 static bool is_refused(const struct vb_qp *qp, const struct nic_send_wr *wr)
 {
-	bool atomic = wr->opcode == NIC_OP_SWAP || wr->opcode == NIC_OP_ADD;
-
-	if ((atomic || wr->opcode == NIC_OP_READ) && qp->attr.max_rd_atomic == 0)
-		return true;
-	return atomic && (wr->num_sge != 1 || wr->length != sizeof(uint64_t));
+	if (wr->opcode != NIC_OP_READ && wr->opcode != NIC_OP_SWAP && wr->opcode != NIC_OP_ADD)
+		return false;
+	return qp->attr.max_rd_atomic == 0 ||
+	       (wr->opcode != NIC_OP_READ && (wr->num_sge != 1 || wr->length != sizeof(uint64_t)));
 }
 
 static int check_one(const struct vb_context *context, const struct vb_qp *qp,
@@ -313,7 +312,7 @@ static int check_one(const struct vb_context *context, const struct vb_qp *qp,
 	return !err && is_refused(qp, &out) ? -EINVAL : err;
 }
 
-/* A request that cannot be posted is found before those in front of it are. */
+/* Find a request that cannot be posted before any is. One alone needs no check beforehand. */
 static int check_batch(const struct vb_context *context, const struct vb_qp *qp,
 		       const struct vb_batch *batch)
 {

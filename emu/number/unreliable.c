@@ -130,21 +130,30 @@ static uint64_t put_on_wire(struct emu_world *w, const struct emu_qp *qp, uint32
 				 bytes < mtu ? bytes : mtu);
 }
 
-static enum nic_wc_status copy_message(struct emu_world *w, const struct emu_qp *qp,
-				       const struct nic_send_wr *wr, uint8_t *to)
+static bool keys_allow(struct emu_world *w, const struct emu_qp *qp, const struct nic_send_wr *wr)
 {
 	struct emu_sgl own = { .pd = qp->pd,
 			       .access = NIC_ACCESS_LOCAL_READ | NIC_ACCESS_LOCAL_WRITE };
 
+	for (uint32_t i = 0; i < wr->num_sge; i++)
+		if (wr->sge[i].length > 0 && !emu_key_allows(w, &own, &wr->sge[i]))
+			return false;
+	return true;
+}
+
+static enum nic_wc_status copy_message(struct emu_world *w, const struct emu_qp *qp,
+				       const struct nic_send_wr *wr, uint8_t *to)
+{
 	if (wr->length > w->config.mtu)
 		return NIC_WC_LOCAL_LENGTH;
+	if (!keys_allow(w, qp, wr))
+		return NIC_WC_LOCAL_PROTECTION;
 	for (uint32_t i = 0; i < wr->num_sge; i++) {
 		const struct nic_sge *sge = &wr->sge[i];
 
 		if (sge->length == 0)
 			continue;
-		if (!emu_key_allows(w, &own, sge) ||
-		    emu_guard_copy(to, emu_memory(sge->addr), sge->length))
+		if (emu_guard_copy(to, emu_memory(sge->addr), sge->length))
 			return NIC_WC_LOCAL_PROTECTION;
 		to += sge->length;
 	}
@@ -170,18 +179,7 @@ static void take_datagram(struct emu_world *w, const struct emu_qp *qp,
 		letter->status = (uint8_t)copy_message(w, qp, wr, message + NIC_GRH);
 }
 
-static bool keys_allow(struct emu_world *w, const struct emu_qp *qp, const struct nic_send_wr *wr)
-{
-	struct emu_sgl own = { .pd = qp->pd,
-			       .access = NIC_ACCESS_LOCAL_READ | NIC_ACCESS_LOCAL_WRITE };
-
-	for (uint32_t i = 0; i < wr->num_sge; i++)
-		if (wr->sge[i].length > 0 && !emu_key_allows(w, &own, &wr->sge[i]))
-			return false;
-	return true;
-}
-
-/* A key that is invalid only later is found when the packet arrives. */
+/* A key that becomes invalid after the post is found when the packet arrives. */
 static void take_connected(struct emu_world *w, struct emu_qp *qp, const struct nic_send_wr *wr,
 			   struct emu_swqe *wqe)
 {
@@ -397,7 +395,7 @@ static void trace_packet(struct emu_world *w, const struct emu_event *event,
 		       key);
 }
 
-/* The request fails, and those behind it are flushed; packets of theirs that come are ignored. */
+/* The request fails, and those behind it are flushed. Their packets on the way will be ignored. */
 static void fail_request(struct emu_world *w, const struct emu_unanswered *u,
 			 enum nic_wc_status status)
 {

@@ -48,7 +48,7 @@ build_in() {
 	shift 2
 	if [ ! -f "$dir/config.status" ] ||
 		[ "$(cat "$dir/configured-with" 2> /dev/null)" != "$*" ]; then
-		# Objects of another compiler or with other limits are not made anew by make.
+		# make would keep the objects of another compiler, or with other limits.
 		rm -rf "${dir:?}"/*
 		(cd "$dir" && ${CONFIG_SHELL:-/bin/sh} ../../configure -q "$@") || return
 		echo "$*" > "$dir/configured-with"

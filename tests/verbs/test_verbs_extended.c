@@ -261,6 +261,27 @@ START_TEST(of_a_batch_with_a_bad_request_none_is_posted)
 }
 END_TEST
 
+START_TEST(of_a_batch_with_a_read_none_is_posted_where_no_read_may_be_outstanding)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD, .max_rd_atomic = 0 };
+
+	begin();
+	ck_assert_int_eq(verbs_recv(&b, 1, 0, 64), 0);
+	ck_assert_int_eq(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE), 0);
+	ck_assert_int_eq(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE | IBV_QP_MAX_QP_RD_ATOMIC), 0);
+	attr.qp_state = IBV_QPS_RTS;
+	ck_assert_int_eq(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE), 0);
+	ibv_wr_start(ex);
+	ibv_wr_send(ex);
+	set_sge(0, 8);
+	ibv_wr_rdma_read(ex, b.mr->rkey, (uintptr_t)b.buffer);
+	set_sge(8, 8);
+	ck_assert_int_eq(ibv_wr_complete(ex), EINVAL);
+	expect_none(&a);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
 START_TEST(a_batch_before_RTS_is_refused)
 {
 	struct ibv_qp_init_attr_ex init;
@@ -440,6 +461,8 @@ static void fill(Suite *suite)
 	unit_add(suite, an_inline_payload_may_change_before_the_batch_is_posted, 1, NULL);
 	unit_add(suite, an_aborted_batch_leaves_nothing, 1, NULL);
 	unit_add(suite, of_a_batch_with_a_bad_request_none_is_posted, 1, NULL);
+	unit_add(suite, of_a_batch_with_a_read_none_is_posted_where_no_read_may_be_outstanding, 1,
+		 NULL);
 	unit_add(suite, a_batch_before_RTS_is_refused, 1, NULL);
 	unit_add(suite, what_an_extended_qp_cannot_be_is_refused, 1, NULL);
 	unit_add(suite, there_are_no_options_to_agree_about, 1, NULL);

@@ -103,7 +103,7 @@ struct cm_id {
 	struct vb_obj obj;
 	struct nic_qp *nic;
 	bool direct;  /* the program's QP took its place */
-	bool passive; /* it was asked for */
+	bool passive; /* made for the request of a peer */
 	/* Its end (end.c): the program disconnected it, DISCONNECTED came, it is in timewait. */
 	bool disconnects, over, waits;
 	struct nic_conn_end_point near, far;
@@ -241,7 +241,10 @@ uint64_t cm_service(const struct cm_id *id, uint16_t port);
 
 /* Of an id that waits for its port: resolved, or a negative errno. The lock is held. */
 void cm_resolve_end(struct cm_id *id, int status);
-/* The program names the path (RDMA_OPTION_IB_PATH). -EINVAL: the id has no address, or a path. */
+/*
+ * The program names the path (RDMA_OPTION_IB_PATH). -EINVAL: the id has no address yet, or has a
+ * path already.
+ */
 int cm_path_set(struct cm_id *id);
 
 /* ---- listen.c ---- */

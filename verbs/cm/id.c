@@ -249,7 +249,7 @@ static int set_id_option(struct cm_id *id, int name, const void *value, size_t s
 	}
 }
 
-/* Records of paths, as rdma_resolve_route of a program with a path service of its own has them. */
+/* Path records, as a path service gives them. The fabric has one path, so only their form counts. */
 static int set_path(struct cm_id *id, const void *value, size_t size)
 {
 	struct ibv_path_data path;

@@ -25,7 +25,7 @@ static unsigned int access_of(const struct cm_id *id)
 					: 0);
 }
 
-/* From the message of the connection manager that names the peer's QP, until the end. */
+/* The peer's QP is known from its request or its answer until the connection ends. */
 static bool knows_peer(const struct cm_id *id)
 {
 	return id->far.qp != 0 && id->state >= CM_ANSWERED && id->state <= CM_CONNECTED;

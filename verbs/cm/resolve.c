@@ -177,7 +177,7 @@ static void fill_path(struct cm_id *id)
 		(struct rdma_ib_addr){ .sgid = path->sgid, .dgid = path->dgid, .pkey = path->pkey };
 }
 
-/* There is one path only, so it is the one that the program names. cm_resolve_end follows. */
+/* The fabric has one path, whichever the program names. The caller then calls cm_resolve_end. */
 int cm_path_set(struct cm_id *id)
 {
 	if (id->state != CM_ADDRESS)
