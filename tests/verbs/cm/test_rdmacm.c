@@ -292,6 +292,8 @@ START_TEST(without_a_qp_the_response_comes_and_the_program_establishes)
 	struct ibv_pd *pds[2];
 	struct ibv_cq *cqs[2];
 	struct ibv_qp *qps[2];
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
 	int mask;
 	struct ibv_qp_attr early = { .qp_state = IBV_QPS_RTR };
 
@@ -301,6 +303,7 @@ START_TEST(without_a_qp_the_response_comes_and_the_program_establishes)
 	CM_REFUSED(rdma_connect(cm_client, NULL), EINVAL);
 	CM_REFUSED(rdma_init_qp_attr(cm_client, &early, &mask), EINVAL);
 	param.qp_num = qps[0]->qp_num;
+	param.retry_count = 3;
 	ck_assert_int_eq(rdma_connect(cm_client, &param), 0);
 	cm_take(RDMA_CM_EVENT_CONNECT_REQUEST);
 	cm_server = cm_last.id;
@@ -323,6 +326,9 @@ START_TEST(without_a_qp_the_response_comes_and_the_program_establishes)
 	ck_assert_ptr_eq(cm_last.id, cm_server);
 	if (_i)
 		step(cm_server, qps[1], IBV_QPS_RTS);
+	/* The server's queue pair tries as often as the client's program wants. */
+	ck_assert_int_eq(ibv_query_qp(qps[1], &attr, IBV_QP_RETRY_CNT, &init), 0);
+	ck_assert_uint_eq(attr.retry_cnt, 3);
 	message(qps[0], qps[1]);
 	message(qps[1], qps[0]);
 	for (int i = 0; i < 2; i++) {
