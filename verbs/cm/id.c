@@ -249,7 +249,7 @@ static int set_id_option(struct cm_id *id, int name, const void *value, size_t s
 	}
 }
 
-/* Path records, as a path service gives them. The fabric has one path, so only their form counts. */
+/* Path records of a path service. The fabric has one path, so only their form counts. */
 static int set_path(struct cm_id *id, const void *value, size_t size)
 {
 	struct ibv_path_data path;
