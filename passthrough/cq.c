@@ -289,7 +289,7 @@ int hw_cq_resize(struct nic_cq *base, uint32_t depth)
 	uint32_t mask = cq_mask(depth), n;
 	struct nic_wc *ring;
 
-	hw_cq_fill(cq);
+	/* lib has counted, and what comes now waits in the device. */
 	n = cq_staged(cq);
 	if (depth == 0 || n > depth)
 		return -EINVAL;

@@ -18,6 +18,7 @@
 
 /* ---- arrival ---- */
 
+/* sp_has_room has said that there is room for the event. */
 static void cr_post_arrival(struct sp *sp, const struct cr *cr)
 {
 	DAT_EVENT event = { .event_number = DAT_CONNECTION_REQUEST_EVENT };
@@ -27,7 +28,7 @@ static void cr_post_arrival(struct sp *sp, const struct cr *cr)
 	data->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&sp->obj.ia->adapter->base.attr.addr;
 	data->conn_qual = sp->qual;
 	data->cr_handle = cr->obj.handle;
-	evd_post(sp->evd, &event);
+	evd_put(sp->evd, &event, NULL);
 }
 
 /*

@@ -65,7 +65,7 @@ void sp_destroy(struct sp *sp)
 
 bool sp_has_room(const struct sp *sp)
 {
-	return !sp->spent && evd_count(sp->evd) < (uint32_t)sp->evd->qlen;
+	return !sp->spent && evd_has_room(sp->evd);
 }
 
 const struct sp *sp_find(const struct dat_adapter *adapter, DAT_CONN_QUAL qual)

@@ -100,13 +100,15 @@ fail:
 	return ret;
 }
 
+/*
+ * The CQ comes first: a device looks for completions then, and the first one of a connection
+ * queues ESTABLISHED, which may be in this EVD.
+ */
 uint32_t evd_count(struct evd *evd)
 {
-	uint32_t n = evd_queued(evd);
+	uint32_t n = evd->cq ? obj_nic(&evd->obj)->ops->cq_count(evd->cq) : 0;
 
-	if (evd->cq)
-		n += obj_nic(&evd->obj)->ops->cq_count(evd->cq);
-	return n;
+	return n + evd_queued(evd);
 }
 
 void evd_update_limit(struct evd *evd)
@@ -170,16 +172,15 @@ void evd_drain(struct evd *evd)
 
 /* ---- the queue ---- */
 
-bool evd_post(struct evd *evd, DAT_EVENT *event)
+/* A device may have more completions each time it is asked, so draining comes first. */
+bool evd_has_room(struct evd *evd)
 {
-	return evd_post_before(evd, event, NULL);
+	evd_drain(evd);
+	return evd_queued(evd) < (uint32_t)evd->qlen;
 }
 
-bool evd_post_before(struct evd *evd, DAT_EVENT *event, const struct ep *ep)
+void evd_put(struct evd *evd, DAT_EVENT *event, const struct ep *ep)
 {
-	if (evd_count(evd) >= (uint32_t)evd->qlen)
-		return false;
-	evd_drain(evd);
 	event->evd_handle = evd->obj.handle;
 	evd_queue_insert(&evd->queue, event, ep);
 	evd_set_quick(evd, false);
@@ -191,7 +192,19 @@ bool evd_post_before(struct evd *evd, DAT_EVENT *event, const struct ep *ep)
 		evd_trace_event(evd, "event", event);
 	cno_notify(evd);
 	evd_wake(evd);
+}
+
+bool evd_post_before(struct evd *evd, DAT_EVENT *event, const struct ep *ep)
+{
+	if (!evd_has_room(evd))
+		return false;
+	evd_put(evd, event, ep);
 	return true;
+}
+
+bool evd_post(struct evd *evd, DAT_EVENT *event)
+{
+	return evd_post_before(evd, event, NULL);
 }
 
 /* An event was dequeued, so there is room: end an overflow, queue events that wait. */

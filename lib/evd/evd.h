@@ -70,7 +70,14 @@ uint32_t evd_count(struct evd *evd);
 void evd_update_limit(struct evd *evd);
 /* Move everything from the CQ into the queue. */
 void evd_drain(struct evd *evd);
-/* Queue a non-DTO event (its evd_handle is filled in); false: no room, nothing changed. */
+/* Move everything from the CQ into the queue; true if there is room for one more event. */
+bool evd_has_room(struct evd *evd);
+/*
+ * Queue a non-DTO event (its evd_handle is filled in), before all completions of ep unless that is
+ * NULL. There is room: evd_has_room has said so, and nothing has looked at the CQ since.
+ */
+void evd_put(struct evd *evd, DAT_EVENT *event, const struct ep *ep);
+/* Both: false: no room, and it is not queued. */
 bool evd_post(struct evd *evd, DAT_EVENT *event);
 /* The same, before all completions of an EP. */
 bool evd_post_before(struct evd *evd, DAT_EVENT *event, const struct ep *ep);

@@ -99,6 +99,7 @@ DAT_RETURN dat__evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask, DAT_EV
 static DAT_RETURN evd_resize_locked(struct evd *evd, DAT_COUNT qlen)
 {
 	const struct nic_ops *ops = obj_nic(&evd->obj)->ops;
+	DAT_COUNT before = evd->qlen;
 	struct evd_queue queue;
 	int err = 0;
 
@@ -110,9 +111,12 @@ static DAT_RETURN evd_resize_locked(struct evd *evd, DAT_COUNT qlen)
 		return DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE);
 	if (!evd_queue_init(&queue, obj_nic(&evd->obj), qlen))
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	/* Should a device report something meanwhile, its event has to fit into both queues. */
+	evd->qlen = qlen < before ? qlen : before;
 	if (evd->cq)
 		err = ops->cq_resize(evd->cq, (uint32_t)qlen);
 	if (err) {
+		evd->qlen = before;
 		evd_queue_fini(&queue);
 		return nic_refusal(err, DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD));
 	}
@@ -120,8 +124,7 @@ static DAT_RETURN evd_resize_locked(struct evd *evd, DAT_COUNT qlen)
 	evd->qlen = qlen;
 	evd->overflowed = false;
 	evd_update_quick(evd);
-	if (evd->cq)
-		ops->cq_limit(evd->cq, (uint32_t)qlen - evd->queue.count);
+	evd_update_limit(evd);
 	obj_trace(evd, "resize qlen=%d", qlen);
 	evd_queue_waiting_notes(evd);
 	return DAT_SUCCESS;

@@ -52,6 +52,8 @@ void stub_complete(struct stub_cq *cq, const struct ibv_wc *wc, bool solicited)
 		notify(cq);
 }
 
+void (*stub_after_poll)(struct ibv_cq *cq);
+
 int stub_poll_cq(struct ibv_cq *base, int n, struct ibv_wc *wc)
 {
 	struct stub_cq *cq = (struct stub_cq *)base;
@@ -59,8 +61,12 @@ int stub_poll_cq(struct ibv_cq *base, int n, struct ibv_wc *wc)
 
 	for (i = 0; i < n && cq->get != cq->seen; i++)
 		wc[i] = cq->at[cq->get++ & cq->mask];
+	if (i == n)
+		return i;
 	if (i == 0 && stub_flushing)
 		stub_flush_polled(cq);
+	if (stub_after_poll)
+		stub_after_poll(base);
 	return i;
 }
 
