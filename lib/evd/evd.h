@@ -49,6 +49,7 @@ struct evd {
 	bool made_unwaitable; /* set unwaitable during a wait: the waiter must leave */
 	bool direct;          /* it carries completions only, has no CNO, and no thread waits */
 	bool waiting;         /* a thread is in dat_evd_wait */
+	uint32_t awaited;     /* by that thread: its threshold */
 	bool notified;        /* a notification came since that thread began to wait */
 	bool dying;           /* the waiter must leave with DAT_ABORT */
 	bool warned;          /* the warning of hopeless.c was printed */

@@ -107,6 +107,9 @@ static DAT_RETURN evd_resize_locked(struct evd *evd, DAT_COUNT qlen)
 		return BAD_ARG(2);
 	if (qlen > evd->obj.ia->adapter->base.attr.max_cqe)
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+	/* There would never be as many events as the thread waits for. */
+	if (evd_has_waiter(evd) && evd->awaited > (uint32_t)qlen)
+		return DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
 	if (evd_count(evd) > (uint32_t)qlen)
 		return DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE);
 	if (!evd_queue_init(&queue, obj_nic(&evd->obj), qlen))

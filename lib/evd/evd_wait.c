@@ -176,6 +176,7 @@ static DAT_RETURN evd_wait_locked(struct evd *evd, DAT_TIMEOUT timeout, DAT_COUN
 	if (evd_count(evd) >= (uint32_t)threshold)
 		return evd_wait_done(evd, event, nmore);
 	evd_set_waiting(evd, true);
+	evd->awaited = (uint32_t)threshold;
 	evd->notified = evd->made_unwaitable = false;
 	ret = evd_wait_block(evd, deadline, (uint32_t)threshold, event, nmore);
 	evd_set_waiting(evd, false);

@@ -157,6 +157,52 @@ START_TEST(G7_a_waiting_thread_is_woken_by_what_another_sends)
 }
 END_TEST
 
+static void *wait_for_four(void *arg)
+{
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+
+	must(dat_evd_wait(arg, DAT_TIMEOUT_INFINITE, 4, &event, &nmore));
+	ck_assert_int_eq(nmore, 3);
+	return NULL;
+}
+
+/* The EVD refuses a second thread as soon as the first one waits. */
+static void await_waiter(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT event;
+	DAT_RETURN busy;
+
+	do
+		busy = dat_evd_dequeue(evd, &event);
+	while (busy == DAT_QUEUE_EMPTY);
+	must_fail(busy, DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
+}
+
+START_TEST(E1_an_EVD_is_not_resized_below_the_threshold_of_its_waiter)
+{
+	DAT_EVD_HANDLE async = NO_HANDLE, evd;
+	char name[] = "emu0";
+	DAT_EVD_PARAM param;
+	pthread_t thread;
+	DAT_IA_HANDLE ia;
+
+	must(dat_ia_open(name, 8, &async, &ia));
+	must(dat_evd_create(ia, 8, NO_HANDLE, DAT_EVD_SOFTWARE_FLAG, &evd));
+	ck_assert_int_eq(pthread_create(&thread, NULL, wait_for_four, evd), 0);
+	await_waiter(evd);
+	must_fail(dat_evd_resize(evd, 3), DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
+	must(dat_evd_query(evd, DAT_EVD_FIELD_EVD_QLEN, &param));
+	ck_assert_int_eq(param.evd_qlen, 8);
+	must(dat_evd_resize(evd, 4));
+	for (int i = 0; i < 4; i++)
+		post_se(evd, i);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	must(dat_evd_resize(evd, 3));
+	must(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
+}
+END_TEST
+
 static void *wait_for_ever(void *arg)
 {
 	struct echo *e = arg;
@@ -171,17 +217,11 @@ static void *wait_for_ever(void *arg)
 START_TEST(page_an_abrupt_close_releases_a_waiting_thread)
 {
 	struct echo e = { 0 };
-	DAT_RETURN busy;
-	DAT_EVENT event;
 	pthread_t thread;
 
 	connect_echo(&e);
 	ck_assert_int_eq(pthread_create(&thread, NULL, wait_for_ever, &e), 0);
-	/* The EVD refuses a second thread as soon as the first one waits. */
-	do
-		busy = dat_evd_dequeue(e.dto[1], &event);
-	while (busy == DAT_QUEUE_EMPTY);
-	must_fail(busy, DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
+	await_waiter(e.dto[1]);
 	close_echo(&e);
 	ck_assert_int_eq(pthread_join(thread, NULL), 0);
 }
@@ -191,6 +231,7 @@ static void fill(Suite *suite)
 {
 	unit_test_bare(suite, G7_threads_with_objects_of_their_own_do_not_disturb_each_other);
 	unit_test_bare(suite, G7_a_waiting_thread_is_woken_by_what_another_sends);
+	unit_test_bare(suite, E1_an_EVD_is_not_resized_below_the_threshold_of_its_waiter);
 	unit_test_bare(suite, page_an_abrupt_close_releases_a_waiting_thread);
 }
 
