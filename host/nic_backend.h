@@ -359,8 +359,9 @@ struct nic_upcalls {
 	/* ---- completions and limits; ctx is the object's ---- */
 	void (*cq_notify)(void *cq_ctx);
 	/*
-	 * A completion of qp is lost. Either the CQ has no room (see cq_limit), and the backend
-	 * breaks qp next; or the QP has no CQ for it (cq_ctx is NULL), which is no error.
+	 * A completion of qp is lost. Either the CQ has no room (see cq_limit): the front breaks qp
+	 * unless the backend does, and qp_ctx is NULL if a device cannot tell whose it was. Or the
+	 * QP has no CQ for it (cq_ctx is NULL), which is no error.
 	 */
 	void (*cq_lost)(void *cq_ctx, void *qp_ctx, enum nic_opcode lost);
 	void (*srq_limit)(void *srq_ctx);

@@ -107,6 +107,14 @@ bool ep_feeds(const struct ep *ep, const struct evd *evd)
 	return ep->recv_evd == evd || ep->request_evd == evd || ep->connect_evd == evd;
 }
 
+void ep_break(struct ep *ep)
+{
+	if (!ep_in(ep, EP_CONNECTED_STATES) || ep->breaking)
+		return;
+	ep->breaking = true;
+	ep_ops(ep)->qp_break(ep->nic);
+}
+
 static void ep_break_matching(struct dat_adapter *adapter, const struct evd *feeding)
 {
 	struct obj *obj;
@@ -116,13 +124,9 @@ static void ep_break_matching(struct dat_adapter *adapter, const struct evd *fee
 		TAILQ_FOREACH(obj, &ia->objects, in_ia) {
 			struct ep *ep = obj_as(struct ep, obj);
 
-			if (obj->type != DAT_HANDLE_TYPE_EP || !ep_in(ep, EP_CONNECTED_STATES) ||
-			    ep->breaking)
-				continue;
-			if (feeding && ep->recv_evd != feeding && ep->request_evd != feeding)
-				continue;
-			ep->breaking = true;
-			ep_ops(ep)->qp_break(ep->nic);
+			if (obj->type == DAT_HANDLE_TYPE_EP &&
+			    (!feeding || ep->recv_evd == feeding || ep->request_evd == feeding))
+				ep_break(ep);
 		}
 	}
 }

@@ -90,6 +90,8 @@ void ep_change_state(struct ep *ep, enum ep_cause cause);
 void ep_update_quick(struct ep *ep);
 /* True if any of the EP's streams goes to evd. */
 bool ep_feeds(const struct ep *ep, const struct evd *evd);
+/* Break the connection, if there is one and it is not being broken. */
+void ep_break(struct ep *ep);
 /* evd overflowed: break the connections of all EPs whose completions go there. */
 void ep_break_feeding(struct evd *evd);
 /* The adapter failed: break all connections. */

@@ -89,8 +89,12 @@ void evd_on_lost(void *cq_ctx, void *qp_ctx, enum nic_opcode lost)
 {
 	if (lost == NIC_OP_RECV)
 		ep_reaped(((struct ep *)qp_ctx)->nic);
-	if (cq_ctx)
-		evd_overflow(cq_ctx);
+	if (!cq_ctx)
+		return;
+	evd_overflow(cq_ctx);
+	/* It may have been connected after the overflow, which broke the others. */
+	if (qp_ctx)
+		ep_break(qp_ctx);
 }
 
 void evd_post_connection(struct evd *evd, DAT_EVENT *event, const struct ep *established)

@@ -299,6 +299,31 @@ START_TEST(an_EVD_whose_CQ_cannot_be_resized_keeps_its_events)
 }
 END_TEST
 
+/* The first completion that is lost breaks the connections that there are then. */
+START_TEST(E9_a_connection_made_after_an_overflow_loses_no_completion_in_silence)
+{
+	DAT_EVD_FLAGS flags = (DAT_EVD_FLAGS)(DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG);
+	DAT_EP_HANDLE late;
+
+	must(dat_evd_create(w.a.ia, 1, NO_HANDLE, flags, &w.a.request));
+	post_se(w.a.request, 0);
+	plain_pair();
+	post_recvs(&w.b, w.b.ep, 0, 1);
+	post_send(&w.a, w.a.ep, 1, SHORT);
+	expect_async(w.a.async, DAT_ASYNC_ERROR_EVD_OVERFLOW, w.a.request, DAT_EVD_OVERFLOW_ERROR);
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_BROKEN);
+	ck_assert_int_eq(drain(w.b.connect), 1);
+	late = plain_ep(&w.a);
+	must(dat_ep_free(w.b.ep));
+	w.b.ep = plain_ep(&w.b);
+	post_recvs(&w.b, w.b.ep, 0, 1);
+	connect_eps(&w.a, late, &w.b, w.b.ep);
+	post_send(&w.a, late, 2, SHORT);
+	expect_connection(w.a.connect, late, DAT_CONNECTION_EVENT_BROKEN);
+	expect_no_event(w.a.async);
+}
+END_TEST
+
 /* ---- waiting ---- */
 
 /*
@@ -418,11 +443,8 @@ static void fill(Suite *suite)
 	unit_test(suite, a_post_to_an_SRQ_that_is_refused_takes_no_place);
 	unit_test(suite, Z3_an_SRQ_that_the_device_cannot_resize);
 	unit_test(suite, an_EVD_whose_CQ_cannot_be_resized_keeps_its_events);
+	unit_test(suite, E9_a_connection_made_after_an_overflow_loses_no_completion_in_silence);
 	unit_test(suite, what_completes_before_its_CQ_is_armed_ends_a_wait);
-	unit_test(suite, the_first_message_can_be_answered_though_librdmacm_is_late);
-	unit_test(suite, the_first_message_through_an_SRQ_can_be_answered_though_librdmacm_is_late);
-	unit_test(suite, first_messages_come_after_ESTABLISHED_and_in_order_on_one_EVD);
-	unit_test(suite, a_connection_that_the_device_knows_of_is_established);
 	unit_test(suite, a_device_that_is_removed_is_a_catastrophe_and_breaks_connections);
 	unit_test(suite, a_device_without_events_is_a_catastrophe);
 	unit_test(suite, faults_of_calls_are_added_before_a_device_and_no_other);
