@@ -343,6 +343,7 @@ static void ia_close_locked(struct ia *ia)
 	obj_hide(&ia->obj);
 	ia_evict_waiters(ia);
 	async_drop(&ia->catastrophe);
+	ia->closing = true;
 	ia_orphan_async(ia);
 	if (ia->async)
 		ia->async->refs--;

@@ -97,6 +97,7 @@ struct ia {
 	struct evd *async;       /* gets its asynchronous events; NULL: the adapter's does */
 	struct evd *own_async;   /* made by the open, destroyed by the close */
 	struct async_note catastrophe;
+	bool closing; /* abruptly: asynchronous events of its objects end with them */
 };
 
 static inline struct backend *obj_backend(const struct obj *obj)

@@ -11,7 +11,7 @@ struct evd *ia_async_evd(struct ia *ia)
 {
 	struct ia *other;
 
-	if (ia->async)
+	if (ia->async || ia->closing)
 		return ia->async;
 	TAILQ_FOREACH(other, &ia->adapter->ias, link)
 		if (other->async)

@@ -276,6 +276,31 @@ START_TEST(W2_without_an_EVD_of_its_own_an_instance_uses_the_adapters)
 }
 END_TEST
 
+/* Its handle is not valid any more, and the other IA's Consumer does not know it. */
+START_TEST(W2_an_overflow_that_waits_ends_with_its_IA_and_goes_to_no_other)
+{
+	DAT_EVD_HANDLE async = NO_HANDLE, full, dto;
+	char name[] = "emu1";
+	DAT_IA_HANDLE ia;
+	DAT_PZ_HANDLE pz;
+	DAT_EP_HANDLE ep;
+
+	must(dat_ia_open(name, 2, &async, &ia));
+	(void)stuff(async);
+	must(dat_pz_create(ia, &pz));
+	must(dat_evd_create(ia, 1, NO_HANDLE, DAT_EVD_DTO_FLAG, &dto));
+	must(dat_evd_create(ia, 1, NO_HANDLE, DAT_EVD_CONNECTION_FLAG | DAT_EVD_SOFTWARE_FLAG,
+			    &full));
+	(void)stuff(full);
+	must(dat_ep_create(ia, pz, dto, dto, full, NULL, &ep));
+	must(try_connect(ep, &w.a, QUAL + 9, DAT_TIMEOUT_INFINITE));
+	run_quiet();
+	must(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
+	expect_no_event(w.b.async);
+	expect_no_event(w.a.async);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_test_bare(suite, W1_the_two_event_numbers_are_new_and_asynchronous);
@@ -296,6 +321,7 @@ static void fill(Suite *suite)
 	unit_test_all(suite, W2_pending_events_of_two_objects_both_come);
 	unit_test_all(suite, W2_an_event_goes_to_the_instance_that_owns_the_object);
 	unit_test_all(suite, W2_without_an_EVD_of_its_own_an_instance_uses_the_adapters);
+	unit_test(suite, W2_an_overflow_that_waits_ends_with_its_IA_and_goes_to_no_other);
 }
 
 UNIT_SUITE("watermark_events")
