@@ -160,7 +160,9 @@ static DAT_RETURN open_entry(struct registry_entry *entry, DAT_COUNT qlen, DAT_E
 	char name[DAT_NAME_MAX_LENGTH];
 
 	strcpy(name, entry->info.ia_name);
-	if (ia) {
+	if (ia && !entry->provider->ia_open_func) {
+		ret = DAT_FAIL(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE); /* as in api.c */
+	} else if (ia) {
 		ia->entry = entry;
 		ret = entry->provider->ia_open_func(name, qlen, async, out);
 	}

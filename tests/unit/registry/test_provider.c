@@ -104,6 +104,21 @@ START_TEST(page_a_registered_provider_is_opened_like_ours)
 }
 END_TEST
 
+/* A third party's table may lack calls. */
+START_TEST(G3_an_adapter_whose_provider_cannot_open_it_is_refused)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	char name[] = "tiny0";
+	DAT_IA_HANDLE ia = NO_HANDLE;
+
+	register_tiny();
+	tiny.ia_open_func = NULL;
+	must_fail(dat_ia_open(name, 8, &async, &ia), DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	ck_assert_ptr_eq(ia, NO_HANDLE);
+	must(dat_registry_remove_provider(&tiny, &info));
+}
+END_TEST
+
 START_TEST(page_a_provider_with_an_open_adapter_stays)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
@@ -148,6 +163,7 @@ static void fill(Suite *suite)
 {
 	unit_test(suite, page_a_provider_is_registered_though_ours_cannot_be_chosen);
 	unit_test(suite, page_a_registered_provider_is_opened_like_ours);
+	unit_test(suite, G3_an_adapter_whose_provider_cannot_open_it_is_refused);
 	unit_test(suite, page_a_provider_with_an_open_adapter_stays);
 	unit_test(suite, G3_wild_values_are_no_handles_beside_a_foreign_adapter_either);
 }
