@@ -118,6 +118,7 @@ extern DAT_RETURN dat_sim_violations(DAT_SIM_HANDLE sim, DAT_COUNT *count);
 
 /*
  * Run only the next event; the clock moves to it. DAT_QUEUE_EMPTY (bare, ruling G1): there is none.
+ * The time of a fabric that processes share passes by itself: the call waits for the next event.
  */
 extern DAT_RETURN dat_sim_step(DAT_SIM_HANDLE sim);
 

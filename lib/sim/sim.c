@@ -279,20 +279,6 @@ DAT_RETURN dat_sim_violations(DAT_SIM_HANDLE sim, DAT_COUNT *count)
 	return count ? DAT_SUCCESS : BAD_ARG(2);
 }
 
-DAT_RETURN dat_sim_step(DAT_SIM_HANDLE sim)
-{
-	struct backend *b;
-	struct nic *nic;
-	bool ran;
-
-	nic = sim_enter(sim, &b);
-	if (!nic)
-		return BAD_SIM;
-	ran = nic->ops->sim_step(nic);
-	backend_leave(b);
-	return ran ? DAT_SUCCESS : DAT_QUEUE_EMPTY;
-}
-
 #define CLOCK_END (1ul << 62) /* sums of times never wrap */
 
 /* Count the calls that sleep in the world: dat_sim_destroy waits for them. */
@@ -316,6 +302,36 @@ static void sim_pass_until(struct backend *b, struct nic *nic, uint64_t deadline
 		else if (nic->ops->wait(nic, NULL, deadline) != NIC_WAIT_RAN)
 			break;
 	}
+}
+
+/*
+ * Run the next event, which is due at `next`. In a fabric that processes share, none of them can
+ * do that alone: its time passes by itself, and the call waits until it has come to `next`.
+ */
+static void sim_run_next(struct backend *b, struct nic *nic, uint64_t next)
+{
+	if (!nic->ops->sim_step(nic))
+		sim_pass_until(b, nic, next);
+}
+
+DAT_RETURN dat_sim_step(DAT_SIM_HANDLE sim)
+{
+	struct backend *b;
+	struct nic *nic;
+	uint64_t next;
+	bool any;
+
+	nic = sim_enter(sim, &b);
+	if (!nic)
+		return BAD_SIM;
+	any = nic->ops->sim_pending(nic, &next) > 0;
+	if (any) {
+		sim_use(b);
+		sim_run_next(b, nic, next);
+		sim_unuse(b);
+	}
+	backend_leave(b);
+	return any ? DAT_SUCCESS : DAT_QUEUE_EMPTY;
 }
 
 DAT_RETURN dat_sim_advance(DAT_SIM_HANDLE sim, DAT_UINT64 ns)
@@ -361,7 +377,7 @@ DAT_RETURN dat_sim_run_until_quiet(DAT_SIM_HANDLE sim, DAT_UINT64 limit_ns)
 			sim_pass_until(b, nic, deadline);
 			break;
 		}
-		nic->ops->sim_step(nic);
+		sim_run_next(b, nic, next);
 		if (agent_calls_due(b))
 			agents_run_waiting(b, NULL);
 	}
