@@ -219,7 +219,7 @@ void explorer_report(const struct explorer *explorer, const struct lines *lines,
 	struct story story = { .name = name, .trace = &verdict->trace, .of_script = true };
 	struct options options = { .has_seed = true, .seed = seed };
 	struct text text = { 0 }, command = { 0 };
-	uint64_t before = course_before(explorer->course, explorer->failed);
+	uint64_t before = course_before(explorer->course, explorer->schedule.number);
 	size_t i;
 
 	printf("%s: schedule %llu of seed %llu fails, after %llu that hold%s; "
