@@ -189,7 +189,8 @@ static int run_command(char **argv)
 		code = usage_error("test", "--trace takes one script, not %zu", scripts.count);
 		goto out;
 	}
-	if (!device_choose("test", test.device)) {
+	if (!scripts_stay(&scripts, "test", test.trace, test.junit) ||
+	    !device_choose("test", test.device)) {
 		code = EXIT_USAGE;
 		goto out;
 	}

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "tools/datsim/commands.h"
+#include "tools/datsim/files.h"
 #include "tools/datsim/jobs.h"
 #include "tools/datsim/program/hang.h"
 #include "tools/datsim/program/programs.h"
@@ -120,6 +121,20 @@ static const struct option options[] = {
 	{ .name = NULL },
 };
 
+/* Neither output destroys the script or the program. */
+static bool outputs_differ(const struct course *course, const char *command, const char *what,
+			   const char *input)
+{
+	const struct named_file files[] = {
+		{ what, input, false },
+		{ "--out", course->out, true },
+		{ "--json", course->json, true },
+		{ .what = NULL },
+	};
+
+	return files_differ(command, files);
+}
+
 /* Programs, of which the command line has any number. Several run in lockstep. */
 int explore_named(struct course *course, const char *command, char **words)
 {
@@ -133,9 +148,15 @@ int explore_named(struct course *course, const char *command, char **words)
 		return usage_error(command,
 				   "--faults turns and kill want several programs, or --lockstep");
 	if (!course->lockstep)
-		return explore_program(course, words);
+		return outputs_differ(course, command, "the program", program_file(words))
+			       ? explore_program(course, words)
+			       : EXIT_USAGE;
 	if (!programs_split(&programs, command, words))
 		return EXIT_USAGE;
+	for (int i = 0; i < programs.count; i++)
+		if (!outputs_differ(course, command, "the program",
+				    program_file(programs.one[i].argv)))
+			return EXIT_USAGE;
 	return explore_programs(course, &programs);
 }
 
@@ -160,6 +181,8 @@ static int run_command(char **argv)
 				   "--lockstep, turns and kill are for programs: -- PROGRAM");
 	if (!course.store && (course.failures || course.resume || course.as_found))
 		return usage_error("explore", "--failures, --resume and --no-shrink want --store");
+	if (!program && !outputs_differ(&course, "explore", "the script", what.word[0]))
+		return EXIT_USAGE;
 	if (!course.failures)
 		course.failures = course.store ? UINT64_MAX : 1;
 	json_prepare(course.json);
