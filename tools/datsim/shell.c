@@ -26,7 +26,7 @@ struct shell {
 	uint64_t shown;     /* events of it that were printed already */
 	struct options options;
 	bool asked_to_quit;
-	bool tried; /* a line was run */
+	bool tried; /* a line was run, whether it held or not */
 };
 
 static const char greeting[] =
@@ -171,6 +171,7 @@ static void try_line(struct shell *shell, const char *line)
 	text_add(&candidate, "%s\n", line);
 	shell->options.echo = &echo;
 	run_text("shell", text_of(&candidate), candidate.length, &shell->options, &verdict);
+	shell->tried |= verdict.code != EXIT_USAGE;
 	if (verdict.code == EXIT_PASS) {
 		add_result(&candidate, &echo);
 		shell_keep(shell, &candidate, &verdict);
@@ -300,10 +301,8 @@ static void take_line(struct shell *shell, char *line)
 	while (n && (line[n - 1] == ' ' || line[n - 1] == '\r' || line[n - 1] == '\t'))
 		line[--n] = '\0';
 	line += strspn(line, " \t");
-	if (*line && !run_command(shell, line)) {
+	if (*line && !run_command(shell, line))
 		try_line(shell, line);
-		shell->tried = true;
-	}
 	fflush(stdout);
 }
 
