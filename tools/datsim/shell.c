@@ -17,6 +17,7 @@
 
 #include "commands.h"
 #include "files.h"
+#include "tools/datsim/run/device.h"
 #include "tools/datsim/run/run.h"
 #include "tools/datsim/show/show.h"
 
@@ -316,6 +317,8 @@ static int shell_run(char **argv)
 
 	if (!options_read(&command_shell, argv, NULL, &none))
 		return none.code;
+	if (!emu_is_chosen("shell", "lines run"))
+		return EXIT_USAGE;
 	if (isatty(STDIN_FILENO))
 		fputs(greeting, stdout);
 	while (!shell.asked_to_quit && (line = shell_read("datsim> ", &completer))) {

@@ -177,6 +177,9 @@ static int run_command(char **argv)
 	test.run.has_seed = option_given(&command_test, &files, "--seed");
 	if (test.provider >= 0)
 		setenv("DAT_PROVIDER", providers[test.provider], 1);
+	if (on_device() && (test.trace || test.show))
+		return usage_error("test", "%s: a device has no trace: expected emu as provider",
+				   test.trace ? "--trace" : "--show");
 	if (!files.count)
 		return usage_error("test", "expected a script or a folder of scripts");
 	for (i = 0; i < files.count; i++) {

@@ -12,6 +12,7 @@
 #include "tools/datsim/jobs.h"
 #include "tools/datsim/program/hang.h"
 #include "tools/datsim/program/programs.h"
+#include "tools/datsim/run/device.h"
 
 #define RUNS_USUAL       100000
 #define RUNS_OF_PROGRAMS 10000
@@ -181,7 +182,8 @@ static int run_command(char **argv)
 				   "--lockstep, turns and kill are for programs: -- PROGRAM");
 	if (!course.store && (course.failures || course.resume || course.as_found))
 		return usage_error("explore", "--failures, --resume and --no-shrink want --store");
-	if (!program && !outputs_differ(&course, "explore", "the script", what.word[0]))
+	if (!program && (!emu_is_chosen("explore", "scripts are explored") ||
+			 !outputs_differ(&course, "explore", "the script", what.word[0])))
 		return EXIT_USAGE;
 	if (!course.failures)
 		course.failures = course.store ? UINT64_MAX : 1;

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tools/datsim/run/device.h"
 #include "tools/datsim/scripts.h"
 #include "sweep.h"
 #include "tools/datsim/tap.h"
@@ -244,6 +245,8 @@ static int run_command(char **argv)
 
 	if (!options_read(&command_sweep, argv, &sweep, &files))
 		return files.code;
+	if (!emu_is_chosen("sweep", "scripts are swept"))
+		return EXIT_USAGE;
 	sweep.sweep.kind = (enum sweep_kind)sweep.kind;
 	code = add_scripts(&scripts, &files);
 	if (code == EXIT_PASS)

@@ -451,8 +451,9 @@ static int run_command(char **argv)
 		return words.code;
 	if (!words.count)
 		return usage_error("run", "expected a program: datsim run -- PROGRAM ARGS...");
-	if (program.capture && on_device())
-		return usage_error("run", "--capture: a device has no trace to make packets of");
+	if (on_device() && !program.several.over_verbs && (program.trace || program.capture))
+		return usage_error("run", "%s: a device has no trace: expected emu as DAT_PROVIDER",
+				   program.trace ? "--trace" : "--capture");
 	if (output_is_terminal(program.capture))
 		return usage_error("run", "--capture -: expected a pipe or a file as standard "
 					  "output, found a terminal: add | wireshark -k -i -");
