@@ -287,7 +287,7 @@ static int hunt_watched(struct hunt *hunt)
 	if (!code && !ended_asked(&hunt->ended))
 		code = hunt_run(hunt);
 	ended_unwatch(&hunt->ended);
-	return hunt->ended.by ? tell_of_end(hunt) : code;
+	return hunt->ended.by && !hunt->told ? tell_of_end(hunt) : code;
 }
 
 /*
