@@ -255,6 +255,10 @@ static void shell_save(const struct shell *shell, const char *path)
 		puts("save where? save FILE");
 		return;
 	}
+	if (!shell->script.length) {
+		printf("there is nothing to save: %s stays as it is\n", path);
+		return;
+	}
 	if (write_whole(path, text_of(&shell->script), shell->script.length, &error))
 		printf("saved; run it with: datsim test %s\n", path);
 	else
