@@ -129,6 +129,8 @@ listed() {
 }
 
 bad() {
+	says 2 "^datsim explore: --out wants a file to write, got ''\$" explore --out '' \
+		good.dsim || return
 	bad_values | while read -r command option value; do
 		says 2 "^datsim $command: $option wants .*, got '$value'\$" \
 			"$command" "$option" "$value" x || exit

@@ -34,6 +34,13 @@ static bool take_shard(void *member, const char *value)
 	return true;
 }
 
+/* Without a name, the files beside the script would be hidden ones: .trace, .svg. */
+static bool take_out(void *member, const char *value)
+{
+	*(const char **)member = value;
+	return *value;
+}
+
 static bool take_faults(void *member, const char *value)
 {
 	uint32_t kinds = kinds_parse(value);
@@ -88,7 +95,8 @@ static const struct option options[] = {
 	{ "--out", "FILE",
 	  "where the shortened script goes (default: FILE.shrunk.dsim beside the script, "
 	  "PROGRAM.shrunk.dsim in the working directory)",
-	  OPTION_TEXT, .wants = "a file to write", OPTION_SETS(struct course, out) },
+	  OPTION_OWN, .take = take_out, .wants = "a file to write",
+	  OPTION_SETS(struct course, out) },
 	{ "--lockstep", NULL,
 	  "for several programs with + between them, or one with several threads: they run one "
 	  "at a time, as by `datsim run --lockstep`, and a schedule chooses whose turn it is, too",
