@@ -63,7 +63,7 @@ beside() {
 # The parts of a report, from its title to an empty line
 section() { sed -n "/^$1:\$/,/^\$/p" out; }
 
-echo 1..121
+echo 1..122
 finds credit 1 'exits with 1'
 finds rearm 1 'exits with 1'
 finds reset 4 'is stuck'
@@ -198,6 +198,23 @@ export behaves
 chmod +x slow.sh
 expect 9 'slow.sh opens no fabric itself: it is started anew' explore --runs 200 -- ./slow.sh
 holds "the script has only the latency" grep -qE '^fabric latency=[0-9]+ns$' slow.sh.shrunk.dsim
+
+# Asked to end when the failure is short, while it is repeated: only then a file is its stderr.
+cat > asks.sh << 'END'
+#!/bin/sh
+[ -z "$DATSIM_LATENCY_NS" ] || [ ! -f /proc/self/fd/2 ] || kill -TERM "$(cat tool)"
+exec "$behaves" fail
+END
+chmod +x asks.sh
+asked_late() {
+	env --default-signal=INT sh -c 'echo $$ > tool; exec "$@"' - "$datsim" explore \
+		--runs 50 -- ./asks.sh > out 2>&1
+	status=$?
+	cat out
+	[ $status = 7 ] && grep -q 'shrunk to 1 line:$' out && grep -q '^replay: ' out &&
+		! grep -q 'asked to end' out
+}
+holds "asked to end after it has shrunk a failure, it has that failure's status" asked_late
 
 # A program that fails without a schedule is not explored.
 expect 3 'exits with 3 without any fault: nothing was explored' explore -- sh -c 'exit 3'

@@ -31,7 +31,7 @@ holds_without() {
 # The printed script equals the file.
 printed() { sed -n 's/^  //p' out | head -n "$(wc -l < "$1")" | cmp - "$1"; }
 
-echo 1..71
+echo 1..72
 for bug in event-order one-packet flush watermark credits memory; do
 	code=1
 	[ $bug = memory ] && code=3 # a checker finds that
@@ -67,6 +67,8 @@ holds "a third of the schedules finds the same script" cmp third.dsim whole.dsim
 expect 1 "schedule $number of seed 5 fails, after $number " explore -j 2 --seed 5 --runs $runs \
 	--out two.dsim credits.dsim
 holds "two schedules at a time find the same script" cmp two.dsim whole.dsim
+expect 1 "schedule $number of seed 5 fails, after $number " explore --seed 5 --runs $runs \
+	--out counted.dsim --json counted.json credits.dsim
 expect 0 "^clean.dsim: $runs schedules of seed 1 hold" explore -j 3 --runs $runs clean.dsim
 # On a terminal it shows its progress. Some containers have no pseudo-terminals.
 if script -qec true typescript < /dev/null > /dev/null 2>&1; then

@@ -129,6 +129,8 @@ listed() {
 }
 
 bad() {
+	says 2 "^datsim explore: --out wants a file to write, got ''\$" explore --out '' \
+		good.dsim || return
 	bad_values | while read -r command option value; do
 		says 2 "^datsim $command: $option wants .*, got '$value'\$" \
 			"$command" "$option" "$value" x || exit
@@ -236,7 +238,55 @@ narrow() {
 	return 0
 }
 
-echo 1..12
+# refuses OPTION WHOSE ARGS...: what that option would write is the file of something else
+refuses() {
+	option=$1
+	whose=$2
+	shift 2
+	says 2 "^datsim $1: $option [^ ]+: expected a file of its own, found that of $whose: " "$@"
+}
+
+# No command writes over what it reads, under another name of the file neither.
+spares_input() {
+	cp good.dsim mine.dsim
+	ln -sf mine.dsim link.dsim
+	ln -f mine.dsim hard.dsim
+	"$datsim" test --trace mine.trace mine.dsim
+	cp mine.trace kept.trace
+	cp /bin/true program
+	refuses --trace "the script" test --trace mine.dsim mine.dsim &&
+		refuses --trace "the script" test --trace ./hard.dsim mine.dsim &&
+		refuses --junit "the script" test --junit link.dsim good.dsim mine.dsim &&
+		refuses --junit "the script" conformance --junit suite/../suite/good.dsim suite &&
+		refuses --svg "the trace" show --svg mine.trace mine.trace &&
+		refuses --html "the trace" show --html ./mine.trace mine.trace &&
+		refuses --pcapng "the trace" show --pcapng mine.trace mine.trace &&
+		refuses --trace "the script" run --script mine.dsim --trace link.dsim -- true &&
+		refuses --capture "the script" run --script mine.dsim --capture mine.dsim true &&
+		refuses --trace "the program" run --trace program -- ./program &&
+		refuses --capture "the program" run --capture program -- true + ./program &&
+		refuses --out "the script" explore --out hard.dsim mine.dsim &&
+		refuses --json "the program" explore --json program -- ./program &&
+		refuses --out "the program" explore --out program -- true + ./program &&
+		cmp good.dsim mine.dsim && cmp kept.trace mine.trace &&
+		cmp program /bin/true
+}
+
+# Two outputs are two files, whether there are any yet or not. A pipe or a device may take both.
+outputs_apart() {
+	: > there
+	for file in there absent; do
+		refuses --junit --trace test --trace $file --junit $file good.dsim &&
+			refuses --capture --trace run --trace $file --capture $file true &&
+			refuses --html --svg show --svg $file --html $file mine.trace &&
+			refuses --pcapng --svg show --svg $file --pcapng $file mine.trace &&
+			refuses --json --out explore --out $file --json $file good.dsim || return
+	done
+	[ ! -s there ] && [ ! -e absent ] &&
+		says 0 '^ok 1' test --trace /dev/null --junit /dev/null good.dsim
+}
+
+echo 1..14
 holds "an option that does not exist is said to be unknown" unknown
 holds "an option says which value it wants if there is none" missing
 holds "every option that takes a value is among these" listed
@@ -246,6 +296,8 @@ holds "a word that is nearly right is suggested" nearest
 holds "values follow in the same word or the next, and -- ends the options" written
 holds "values arrive as they were written, the last one counts" values_kept
 holds "what is missing behind the options, or too much, is said" operands
+holds "no command writes over its input" spares_input
+holds "no output is written over another" outputs_apart
 holds "help lists every option" help
 holds "help fits 100 columns" narrow
 holds "what a terminal would obey is not printed" sh -c '

@@ -53,7 +53,7 @@ pages_agree() {
 	[ "$(wc -l < said)" -eq "$(grep -c '^help dat_' script)" ]
 }
 
-echo 1..51
+echo 1..57
 holds "it ends well" [ $status -eq 0 ]
 shows "help lists the commands" 'forget the last line'
 shows "set-up is one word" '^ready$'
@@ -137,3 +137,19 @@ echo calls | "$datsim" shell 2> /dev/null | sed -n 's/^\(dat_[a-z_]*\)(.*/help \
 holds "help says of every call what its manual page says" pages_agree
 echo undo | "$datsim" shell > out 2>&1
 shows "nothing to undo" 'nothing to forget'
+
+# ran STATUS LINE...: the exit status of a session of these lines
+ran() {
+	wanted=$1
+	shift
+	printf '%s\n' "$@" | "$datsim" shell > out 2>&1
+	[ $? -eq "$wanted" ]
+}
+holds "a session in which no line is one of a script" ran 2 foo 'b: dat_pz_query(pz)'
+shows "says that nothing ran" '^datsim shell: no line came that runs'
+holds "a line that fails has run" ran 0 'use connected a@emu0 b@emu1 srq=S lw=20 max=10'
+shows "and says why" '^expected: use connected'
+cp typed.dsim kept.dsim
+echo 'save kept.dsim' | "$datsim" shell > out 2>&1
+shows "nothing to save" '^there is nothing to save: kept.dsim stays as it is$'
+holds "so it destroys no file" cmp typed.dsim kept.dsim

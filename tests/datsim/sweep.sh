@@ -46,6 +46,9 @@ use connected a@emu0 b@emu1
        a: dat_ep_post_send(ep, 64)
 END
 
+echo 'use adapter' > bad.dsim
+: > empty.dsim
+
 # With a clock that runs too fast, the first point takes too long. The runtime of AddressSanitizer,
 # where the tool has one, insists on being the first library.
 hangs() {
@@ -54,7 +57,7 @@ hangs() {
 	LD_PRELOAD="$runtime $hurry" "$datsim" sweep --nth post good.dsim
 }
 
-echo 1..23
+echo 1..26
 sweeps alloc
 sweeps alloc --persistent
 sweeps post
@@ -73,7 +76,10 @@ expect 2 'share wants a whole number from 0 to 100, got .101.' sweep --nth post 
 	good.dsim
 expect 2 'only wants a whole number from 1 to [0-9]+, got .0.' sweep --nth post --only 0 good.dsim
 expect 2 'expected a script' sweep --nth post
-expect 3 'nonesuch.dsim' sweep --nth post nonesuch.dsim
+expect 2 'nonesuch.dsim: No such file' sweep --nth post nonesuch.dsim
+expect 2 'bad.dsim:1:12: expected an actor' sweep --nth post good.dsim bad.dsim
+expect 2 '^not ok 2 - empty.dsim' sweep --nth post good.dsim empty.dsim
+expect 3 '^not ok 1 - bad.dsim' sweep --nth post bad.dsim fails.dsim bad.dsim
 part=$((share / 100))
 expect 0 '^ok 1 - ' sweep --nth alloc --share $part "$scripts/adapter/limits.dsim"
 expect 0 '^ok 1 - ' sweep --nth alloc --persistent --share $part "$scripts/adapter/limits.dsim"

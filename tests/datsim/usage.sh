@@ -62,7 +62,7 @@ printf 'libdat trace 1\n# seed=1\n10 emu0.ep1 create\n# end lines=2\n' > cut.tra
 printf 'libdat trace 1\n# seed=1\nten emu0.ep1 create\n' > text.trace
 printf 'libdat trace 1\n5 emu0.ep1 create\n# end lines=1\n' > whole.trace
 
-echo 1..83
+echo 1..102
 expect 2 'expected a command'
 expect 2 'true \+ true2 opened no simulated adapter' explore -- true + true
 expect 0 'datsim test  *run scripts as tests' --help
@@ -155,6 +155,34 @@ expect 0 'dat.conf:2: field 3, thread safety: expected threadsafe or nonthreadsa
 DAT_OVERRIDE=nonexistent
 expect 99 'DAT_OVERRIDE=nonexistent: No such file or directory; name a dat.conf' info
 DAT_OVERRIDE=/dev/null
+# A variable that makes no sense is wrong usage. Some are read when a fabric is made.
+for variable in DATSIM_SEED=x DATSIM_ADDRESSES=bad DATSIM_TRACE=/nowhere/x; do
+	export "${variable?}"
+	expect 2 '^# (good.dsim: no fabric: )?a DATSIM_ variable makes no sense, see stderr' \
+		test good.dsim
+	expect 2 "^libdat: .*(${variable%=*}=${variable#*=}|/nowhere/x)" test good.dsim
+	expect 2 'emu0 cannot be opened' info
+	unset "${variable%=*}"
+done
+DATSIM_FABRIC=/x
+export DATSIM_FABRIC
+expect 2 'a shared fabric cannot be called "/x"' info
+unset DATSIM_FABRIC
+# On a device there is no trace, and no fault.
+DAT_PROVIDER=hw
+export DAT_PROVIDER
+cp good.trace old.trace
+expect 2 'test: --trace: a device has no trace: expected emu' test --trace old.trace good.dsim
+expect 2 'test: --show: a device has no trace: expected emu' test --show good.dsim
+expect 2 'run: --trace: a device has no trace: expected emu' run --trace old.trace true
+expect 2 'run: --capture: a device has no trace: expected emu' run --capture old.pcapng true
+holds "an older trace stays" cmp good.trace old.trace
+expect 2 'DAT_PROVIDER=hw: scripts are swept on emu' sweep --nth post good.dsim
+expect 2 'DAT_PROVIDER=hw: scripts are explored on emu' explore good.dsim
+expect 2 'DAT_PROVIDER=hw: lines run on emu' shell
+unset DAT_PROVIDER
+expect 2 'test: --trace: a device has no trace: expected emu' test --provider hw --trace old.trace \
+	good.dsim
 expect 0 '^datsim sweep --nth alloc\|post\|event \[--persistent\] \[--share P\]' sweep --help
 
 # ---- colours, and what libdat prints ----

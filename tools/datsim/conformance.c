@@ -302,6 +302,8 @@ static int run_command(char **argv)
 		code = usage_error("conformance", "no such backend");
 	else if (!scripts_add(&suite.scripts, suite.folder))
 		code = usage_error("conformance", "no script (*.dsim) under %s", suite.folder);
+	else if (!scripts_stay(&suite.scripts, "conformance", NULL, suite.junit_path))
+		code = EXIT_USAGE;
 	else
 		code = read_clauses(&suite) ? run_suite(&suite) : EXIT_USAGE;
 	clauses_free(&suite.clauses);

@@ -11,6 +11,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "options.h"
+
 bool read_whole(const char *path, size_t limit, struct text *content, struct text *error)
 {
 	char block[16384];
@@ -130,6 +132,35 @@ bool clear_file(const char *path, struct text *error)
 	/* Only a regular file is removed, not a device or a link. */
 	if (lstat(path, &st) == 0 && S_ISREG(st.st_mode))
 		unlink(path);
+	return true;
+}
+
+/* Only a regular file loses something: several outputs may go to one pipe, or to /dev/null. */
+static bool same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+	bool no_a = stat(a, &x) != 0, no_b = stat(b, &y) != 0;
+
+	if (no_a || no_b)
+		return no_a && no_b && !strcmp(a, b);
+	return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+bool files_differ(const char *command, const struct named_file *files)
+{
+	const struct named_file *file, *other;
+
+	for (file = files; file->what; file++) {
+		for (other = files; other < file && file->written && file->path; other++) {
+			if (!other->path || !same_file(file->path, other->path))
+				continue;
+			usage_error(command,
+				    "%s %s: expected a file of its own, found that of %s: name "
+				    "another one",
+				    file->what, file->path, other->what);
+			return false;
+		}
+	}
 	return true;
 }
 

@@ -27,6 +27,19 @@ bool write_whole_or_say(const char *path, const struct text *text);
 /* Check that another process can write this file, and remove what an earlier run left there. */
 bool clear_file(const char *path, struct text *error);
 
+/* A file that a command line names. */
+struct named_file {
+	const char *what; /* for messages: "the script", "--trace" */
+	const char *path; /* NULL: none */
+	bool written;
+};
+
+/*
+ * Is each file that is written another one than those before it in the list, which ends with a row
+ * of zeros? False: it would destroy one of them, and stderr says which.
+ */
+bool files_differ(const char *command, const struct named_file *files);
+
 /* A new folder, in $TMPDIR or /tmp. */
 bool scratch_folder(struct text *folder, struct text *error);
 /*

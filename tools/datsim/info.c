@@ -190,7 +190,8 @@ static int print_limits(const char *adapter)
 	ret = dat_ia_open((DAT_NAME_PTR)adapter, 8, &async, &ia);
 	if (ret != DAT_SUCCESS) {
 		printf("%s cannot be opened: 0x%08x\n", adapter, (unsigned int)ret);
-		return EXIT_INTERNAL;
+		/* A variable, which the library named on stderr. */
+		return DAT_GET_TYPE(ret) == DAT_INVALID_PARAMETER ? EXIT_USAGE : EXIT_INTERNAL;
 	}
 	dat_sim_backend(ia, &backend);
 	ret = dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, DAT_PROVIDER_FIELD_ALL,

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "files.h"
+
 #define DEPTH_MAX 32
 
 static void add_script(struct scripts *scripts, const char *path)
@@ -77,5 +79,22 @@ bool scripts_add(struct scripts *scripts, const char *path)
 	if (scripts->count == first)
 		return false;
 	qsort(scripts->paths + first, scripts->count - first, sizeof(*scripts->paths), by_name);
+	return true;
+}
+
+bool scripts_stay(const struct scripts *scripts, const char *command, const char *trace,
+		  const char *junit)
+{
+	for (size_t i = 0; i < scripts->count; i++) {
+		const struct named_file files[] = {
+			{ "the script", scripts->paths[i], false },
+			{ "--trace", trace, true },
+			{ "--junit", junit, true },
+			{ .what = NULL },
+		};
+
+		if (!files_differ(command, files))
+			return false;
+	}
 	return true;
 }

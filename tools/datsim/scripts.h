@@ -19,6 +19,9 @@ struct scripts {
  * any. A file that does not exist is added too; reading it reports the error.
  */
 bool scripts_add(struct scripts *scripts, const char *path);
+/* Is each file that is written (NULL: none) no script, and unlike the other? False: stderr says. */
+bool scripts_stay(const struct scripts *scripts, const char *command, const char *trace,
+		  const char *junit);
 void scripts_free(struct scripts *scripts);
 
 #endif

@@ -17,6 +17,7 @@
 
 #include "commands.h"
 #include "files.h"
+#include "tools/datsim/run/device.h"
 #include "tools/datsim/run/run.h"
 #include "tools/datsim/show/show.h"
 
@@ -26,7 +27,7 @@ struct shell {
 	uint64_t shown;     /* events of it that were printed already */
 	struct options options;
 	bool asked_to_quit;
-	bool tried; /* a line was run */
+	bool tried; /* a line was run, whether it held or not */
 };
 
 static const char greeting[] =
@@ -171,6 +172,7 @@ static void try_line(struct shell *shell, const char *line)
 	text_add(&candidate, "%s\n", line);
 	shell->options.echo = &echo;
 	run_text("shell", text_of(&candidate), candidate.length, &shell->options, &verdict);
+	shell->tried |= verdict.code != EXIT_USAGE;
 	if (verdict.code == EXIT_PASS) {
 		add_result(&candidate, &echo);
 		shell_keep(shell, &candidate, &verdict);
@@ -253,6 +255,10 @@ static void shell_save(const struct shell *shell, const char *path)
 		puts("save where? save FILE");
 		return;
 	}
+	if (!shell->script.length) {
+		printf("there is nothing to save: %s stays as it is\n", path);
+		return;
+	}
 	if (write_whole(path, text_of(&shell->script), shell->script.length, &error))
 		printf("saved; run it with: datsim test %s\n", path);
 	else
@@ -300,10 +306,8 @@ static void take_line(struct shell *shell, char *line)
 	while (n && (line[n - 1] == ' ' || line[n - 1] == '\r' || line[n - 1] == '\t'))
 		line[--n] = '\0';
 	line += strspn(line, " \t");
-	if (*line && !run_command(shell, line)) {
+	if (*line && !run_command(shell, line))
 		try_line(shell, line);
-		shell->tried = true;
-	}
 	fflush(stdout);
 }
 
@@ -317,6 +321,8 @@ static int shell_run(char **argv)
 
 	if (!options_read(&command_shell, argv, NULL, &none))
 		return none.code;
+	if (!emu_is_chosen("shell", "lines run"))
+		return EXIT_USAGE;
 	if (isatty(STDIN_FILENO))
 		fputs(greeting, stdout);
 	while (!shell.asked_to_quit && (line = shell_read("datsim> ", &completer))) {

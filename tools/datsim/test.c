@@ -177,6 +177,9 @@ static int run_command(char **argv)
 	test.run.has_seed = option_given(&command_test, &files, "--seed");
 	if (test.provider >= 0)
 		setenv("DAT_PROVIDER", providers[test.provider], 1);
+	if (on_device() && (test.trace || test.show))
+		return usage_error("test", "%s: a device has no trace: expected emu as provider",
+				   test.trace ? "--trace" : "--show");
 	if (!files.count)
 		return usage_error("test", "expected a script or a folder of scripts");
 	for (i = 0; i < files.count; i++) {
@@ -189,7 +192,8 @@ static int run_command(char **argv)
 		code = usage_error("test", "--trace takes one script, not %zu", scripts.count);
 		goto out;
 	}
-	if (!device_choose("test", test.device)) {
+	if (!scripts_stay(&scripts, "test", test.trace, test.junit) ||
+	    !device_choose("test", test.device)) {
 		code = EXIT_USAGE;
 		goto out;
 	}

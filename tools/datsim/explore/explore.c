@@ -219,7 +219,7 @@ void explorer_report(const struct explorer *explorer, const struct lines *lines,
 	struct story story = { .name = name, .trace = &verdict->trace, .of_script = true };
 	struct options options = { .has_seed = true, .seed = seed };
 	struct text text = { 0 }, command = { 0 };
-	uint64_t before = course_before(explorer->course, explorer->failed);
+	uint64_t before = course_before(explorer->course, explorer->schedule.number);
 	size_t i;
 
 	printf("%s: schedule %llu of seed %llu fails, after %llu that hold%s; "
@@ -270,6 +270,7 @@ static int shrink_failure(struct explorer *explorer, const struct verdict *failu
 	if (verdict.code != EXIT_PASS)
 		write_whole_or_say(text_of(&name), &text);
 	explorer_report(explorer, &lines, &verdict, text_of(&name), seed);
+	explorer->told = true;
 	code = (int)verdict.code;
 	if (verdict.code == EXIT_PASS) {
 		/* A difference between runs is a bug of this tool, or of the library below it. */
@@ -448,7 +449,7 @@ int explore_script(struct course *course, const char *path)
 	else if (code == EXIT_PASS)
 		code = explorer_run(&explorer);
 	ended_unwatch(&explorer.ended);
-	if (explorer.ended.by && !campaign_wanted(course))
+	if (explorer.ended.by && !explorer.told && !campaign_wanted(course))
 		code = tell_of_end(&explorer);
 	text_free(&error);
 	series_free(&explorer.series);

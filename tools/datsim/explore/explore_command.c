@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 #include "tools/datsim/commands.h"
+#include "tools/datsim/files.h"
 #include "tools/datsim/jobs.h"
 #include "tools/datsim/program/hang.h"
 #include "tools/datsim/program/programs.h"
+#include "tools/datsim/run/device.h"
 
 #define RUNS_USUAL       100000
 #define RUNS_OF_PROGRAMS 10000
@@ -30,6 +32,13 @@ static bool take_shard(void *member, const char *value)
 	course->shard = shard;
 	course->shards = shards;
 	return true;
+}
+
+/* Without a name, the files beside the script would be hidden ones: .trace, .svg. */
+static bool take_out(void *member, const char *value)
+{
+	*(const char **)member = value;
+	return *value;
 }
 
 static bool take_faults(void *member, const char *value)
@@ -86,7 +95,8 @@ static const struct option options[] = {
 	{ "--out", "FILE",
 	  "where the shortened script goes (default: FILE.shrunk.dsim beside the script, "
 	  "PROGRAM.shrunk.dsim in the working directory)",
-	  OPTION_TEXT, .wants = "a file to write", OPTION_SETS(struct course, out) },
+	  OPTION_OWN, .take = take_out, .wants = "a file to write",
+	  OPTION_SETS(struct course, out) },
 	{ "--lockstep", NULL,
 	  "for several programs with + between them, or one with several threads: they run one "
 	  "at a time, as by `datsim run --lockstep`, and a schedule chooses whose turn it is, too",
@@ -120,6 +130,20 @@ static const struct option options[] = {
 	{ .name = NULL },
 };
 
+/* Neither output destroys the script or the program. */
+static bool outputs_differ(const struct course *course, const char *command, const char *what,
+			   const char *input)
+{
+	const struct named_file files[] = {
+		{ what, input, false },
+		{ "--out", course->out, true },
+		{ "--json", course->json, true },
+		{ .what = NULL },
+	};
+
+	return files_differ(command, files);
+}
+
 /* Programs, of which the command line has any number. Several run in lockstep. */
 int explore_named(struct course *course, const char *command, char **words)
 {
@@ -133,9 +157,15 @@ int explore_named(struct course *course, const char *command, char **words)
 		return usage_error(command,
 				   "--faults turns and kill want several programs, or --lockstep");
 	if (!course->lockstep)
-		return explore_program(course, words);
+		return outputs_differ(course, command, "the program", program_file(words))
+			       ? explore_program(course, words)
+			       : EXIT_USAGE;
 	if (!programs_split(&programs, command, words))
 		return EXIT_USAGE;
+	for (int i = 0; i < programs.count; i++)
+		if (!outputs_differ(course, command, "the program",
+				    program_file(programs.one[i].argv)))
+			return EXIT_USAGE;
 	return explore_programs(course, &programs);
 }
 
@@ -160,6 +190,9 @@ static int run_command(char **argv)
 				   "--lockstep, turns and kill are for programs: -- PROGRAM");
 	if (!course.store && (course.failures || course.resume || course.as_found))
 		return usage_error("explore", "--failures, --resume and --no-shrink want --store");
+	if (!program && (!emu_is_chosen("explore", "scripts are explored") ||
+			 !outputs_differ(&course, "explore", "the script", what.word[0])))
+		return EXIT_USAGE;
 	if (!course.failures)
 		course.failures = course.store ? UINT64_MAX : 1;
 	json_prepare(course.json);

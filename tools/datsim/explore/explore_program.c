@@ -15,6 +15,7 @@
 #include "tools/datsim/files.h"
 #include "tools/datsim/program/program_script.h"
 #include "tools/datsim/program/round.h"
+#include "tools/datsim/run/device.h"
 
 /* ---- a schedule as a program is told ---- */
 
@@ -126,18 +127,12 @@ static void run_schedules(struct hunt *hunt)
 	hunt->open = first_open(hunt, open);
 }
 
-/* Exploring needs faults, virtual time and a private fabric, which only the emulator has. */
 static bool alone_on_emu(void)
 {
-	const char *provider = getenv("DAT_PROVIDER");
-
-	if (getenv("DATSIM_FABRIC"))
-		usage_error("explore",
-			    "DATSIM_FABRIC is set: a program is explored on a fabric of its own");
-	else if (provider && strcmp(provider, "emu") != 0)
-		usage_error("explore", "DAT_PROVIDER=%s: programs are explored on emu", provider);
-	else
-		return true;
+	if (!getenv("DATSIM_FABRIC"))
+		return emu_is_chosen("explore", "programs are explored");
+	usage_error("explore",
+		    "DATSIM_FABRIC is set: a program is explored on a fabric of its own");
 	return false;
 }
 
@@ -292,7 +287,7 @@ static int hunt_watched(struct hunt *hunt)
 	if (!code && !ended_asked(&hunt->ended))
 		code = hunt_run(hunt);
 	ended_unwatch(&hunt->ended);
-	return hunt->ended.by ? tell_of_end(hunt) : code;
+	return hunt->ended.by && !hunt->told ? tell_of_end(hunt) : code;
 }
 
 /*

@@ -22,6 +22,7 @@ struct explorer {
 	struct ended ended;    /* watched all the time */
 	struct text explained; /* what of a failure matters */
 	bool acted;            /* some schedule changed what happened to some packet */
+	bool told;             /* the failure was made short and printed */
 	bool half; /* a round that was interrupted is counted: its position is the one before it */
 	struct campaign *campaign; /* NULL: it ends with the first failure */
 };

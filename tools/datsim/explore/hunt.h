@@ -25,6 +25,7 @@ struct hunt {
 	uint64_t preempted; /* runs in which a thread lost its turn */
 	bool broken;        /* a schedule could not be run, and why was printed */
 	bool found;
+	bool told;       /* the failure was made short and printed */
 	uint64_t number; /* number of the failing schedule */
 	uint64_t open;   /* of the first that has not ended, once the runs are over */
 	struct outcome failure;

@@ -372,7 +372,8 @@ int hunt_report(struct hunt *hunt)
 	hunt_shorten(hunt, &lines);
 	hunt_explain(hunt, &lines);
 	course_doing(hunt->course, "the failure is repeated");
-	code = ended_asked(&hunt->ended) ? EXIT_PASS : hunt_report_lines(hunt, &lines);
+	hunt->told = !ended_asked(&hunt->ended);
+	code = hunt->told ? hunt_report_lines(hunt, &lines) : EXIT_PASS;
 	lines_free(&lines);
 	return code;
 }

@@ -161,6 +161,7 @@ static bool sweep_rule(struct sweep *sweep, const char *path, const DAT_SIM_CALL
 	good = run_point(path, &point, &verdict) && list_sites(path, &verdict, &point, &points);
 	if (!good)
 		text_append(&swept->report, text_of(&verdict.report), verdict.report.length);
+	swept->unfit = verdict.code == EXIT_USAGE;
 	verdict_free(&verdict);
 	for (n = 1; good && n <= points.count; n++) {
 		if (!point_is_chosen(sweep, path, points.names[n - 1], *before + n))

@@ -38,6 +38,7 @@ struct sweep {
 struct swept {
 	uint64_t points, ran;
 	uint64_t failed;    /* the failing point; 0: none */
+	bool unfit;         /* it is a bad script, or cannot be read */
 	struct text report; /* report of the failure, or why the script cannot be swept */
 };
 

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tools/datsim/run/device.h"
 #include "tools/datsim/scripts.h"
 #include "sweep.h"
 #include "tools/datsim/tap.h"
@@ -75,7 +76,7 @@ static void __attribute__((noreturn)) be_child(struct sweep *sweep, const char *
 	fprintf(pipe_of_child, "%c%llu %llu\n", SAYS_END, (unsigned long long)swept.ran,
 		(unsigned long long)swept.points);
 	fclose(pipe_of_child);
-	_exit(good ? EXIT_PASS : EXIT_CHECKER);
+	_exit(good ? EXIT_PASS : swept.unfit ? EXIT_USAGE : EXIT_CHECKER);
 }
 
 /* ---- a script ---- */
@@ -125,7 +126,8 @@ static void listen_to(struct sweep *sweep, struct outcome *outcome, int fd)
 		close(fd);
 }
 
-static bool wait_for(pid_t pid, const char *path, struct outcome *outcome)
+/* Returns the exit code for this script. */
+static int wait_for(pid_t pid, const char *path, struct outcome *outcome)
 {
 	int status = 0;
 
@@ -134,10 +136,12 @@ static bool wait_for(pid_t pid, const char *path, struct outcome *outcome)
 	if (WIFSIGNALED(status))
 		text_add(&outcome->report, "%s: point %llu %s (signal %d)\n", path, outcome->last,
 			 WTERMSIG(status) == SIGALRM ? "hangs" : "crashes", WTERMSIG(status));
-	return WIFEXITED(status) && !WEXITSTATUS(status) && outcome->ended;
+	if (!WIFEXITED(status) || !outcome->ended)
+		return EXIT_CHECKER;
+	return WEXITSTATUS(status);
 }
 
-static bool sweep_one(struct sweep *sweep, const char *path, struct outcome *outcome)
+static int sweep_one(struct sweep *sweep, const char *path, struct outcome *outcome)
 {
 	int ends[2];
 	pid_t pid;
@@ -146,7 +150,7 @@ static bool sweep_one(struct sweep *sweep, const char *path, struct outcome *out
 	fflush(NULL);
 	if (pipe(ends)) {
 		text_add(&outcome->report, "%s\n", strerror(errno));
-		return false;
+		return EXIT_CHECKER;
 	}
 	pid = fork();
 	if (pid == 0) {
@@ -155,30 +159,30 @@ static bool sweep_one(struct sweep *sweep, const char *path, struct outcome *out
 	}
 	close(ends[1]);
 	listen_to(sweep, outcome, ends[0]);
-	return pid > 0 && wait_for(pid, path, outcome);
+	return pid > 0 ? wait_for(pid, path, outcome) : EXIT_CHECKER;
 }
 
 static int sweep_all(struct sweep *sweep, const struct scripts *scripts, bool colour)
 {
 	unsigned long long ran = 0, points = 0;
 	struct outcome outcome;
-	int code = EXIT_PASS;
+	int code = EXIT_PASS, one;
 	size_t i;
-	bool good;
 
 	printf("1..%zu\n", scripts->count);
 	tap_bail_by_signals(true);
 	for (i = 0; i < scripts->count; i++) {
-		good = sweep_one(sweep, scripts->paths[i], &outcome);
-		colour_result(stdout, colour, good, good ? "ok" : "not ok");
+		one = sweep_one(sweep, scripts->paths[i], &outcome);
+		colour_result(stdout, colour, !one, one ? "not ok" : "ok");
 		printf(" %zu - %s: %llu of %llu points\n", i + 1, scripts->paths[i], outcome.ran,
 		       outcome.points);
 		colour_report(stdout, colour, "# ", text_of(&outcome.report));
 		fflush(stdout);
 		ran += outcome.ran;
 		points += outcome.points;
-		if (!good)
-			code = EXIT_CHECKER;
+		/* A point that fails is what was looked for, whatever else is wrong. */
+		if (code != EXIT_CHECKER && one)
+			code = one;
 		text_free(&outcome.report);
 	}
 	printf("# %llu of %llu points, all %zu sites\n", ran, points, sweep->sites.count);
@@ -241,6 +245,8 @@ static int run_command(char **argv)
 
 	if (!options_read(&command_sweep, argv, &sweep, &files))
 		return files.code;
+	if (!emu_is_chosen("sweep", "scripts are swept"))
+		return EXIT_USAGE;
 	sweep.sweep.kind = (enum sweep_kind)sweep.kind;
 	code = add_scripts(&scripts, &files);
 	if (code == EXIT_PASS)

@@ -408,6 +408,29 @@ static bool program_split(struct program *program)
 	return programs_split(&program->several, "run", program->argv);
 }
 
+/* A trace or a capture over the program or its script would destroy it before it runs. */
+static bool outputs_differ(const struct program *program)
+{
+	const struct programs *several = &program->several;
+	int i = 0;
+
+	do {
+		const struct named_file files[] = {
+			{ "the program",
+			  program_file(several->count ? several->one[i].argv : program->argv),
+			  false },
+			{ "the script", program->script, false },
+			{ "--trace", program->trace, true },
+			{ "--capture", program->capture, true },
+			{ .what = NULL },
+		};
+
+		if (!files_differ("run", files))
+			return false;
+	} while (++i < several->count);
+	return true;
+}
+
 /* What follows a trace, or counts what a program repeats, has to see all of it. */
 static void keep_whole_trace(const struct program *program)
 {
@@ -428,8 +451,9 @@ static int run_command(char **argv)
 		return words.code;
 	if (!words.count)
 		return usage_error("run", "expected a program: datsim run -- PROGRAM ARGS...");
-	if (program.capture && on_device())
-		return usage_error("run", "--capture: a device has no trace to make packets of");
+	if (on_device() && !program.several.over_verbs && (program.trace || program.capture))
+		return usage_error("run", "%s: a device has no trace: expected emu as DAT_PROVIDER",
+				   program.trace ? "--trace" : "--capture");
 	if (output_is_terminal(program.capture))
 		return usage_error("run", "--capture -: expected a pipe or a file as standard "
 					  "output, found a terminal: add | wireshark -k -i -");
@@ -442,7 +466,8 @@ static int run_command(char **argv)
 	program.has_seed = option_given(&command_run, &words, "--seed");
 	add_command(&command, argv, words.word); /* before knobs are set for the program */
 	code = EXIT_USAGE;
-	if (program_split(&program) && load_script(&program) && clear_trace(&program)) {
+	if (program_split(&program) && outputs_differ(&program) && load_script(&program) &&
+	    clear_trace(&program)) {
 		if (!program.several.count)
 			startup_warn_of_launcher(program.argv[0]);
 		ended_watch(&program.ended);

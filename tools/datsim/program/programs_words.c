@@ -88,6 +88,11 @@ bool programs_split(struct programs *programs, const char *command, char **argv)
 	}
 }
 
+const char *program_file(char **argv)
+{
+	return strchr(argv[0], '/') ? argv[0] : NULL;
+}
+
 void programs_add(struct text *text, const struct programs *programs)
 {
 	char **word;

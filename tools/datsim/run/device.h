@@ -25,6 +25,11 @@ void device_sleep(uint64_t ns);
  * first one listed. False: stderr says why not.
  */
 bool device_choose(const char *command, const char *devices);
+/*
+ * Is the emulator chosen, which `what` ("scripts are swept") needs for its faults and its virtual
+ * time? False: stderr says that it is not.
+ */
+bool emu_is_chosen(const char *command, const char *what);
 /* Names of the chosen devices; NULL: on a fabric, or no device is known. */
 const char *device_names(void);
 

@@ -101,3 +101,13 @@ bool device_choose(const char *command, const char *devices)
 		    devices);
 	return false;
 }
+
+bool emu_is_chosen(const char *command, const char *what)
+{
+	const char *provider = getenv("DAT_PROVIDER");
+
+	if (!provider || !strcmp(provider, "emu"))
+		return true;
+	usage_error(command, "DAT_PROVIDER=%s: %s on emu: unset it", provider, what);
+	return false;
+}

@@ -334,7 +334,7 @@ void run_script(struct script *script, const struct options *options, struct ver
 	memset(verdict, 0, sizeof(*verdict));
 	if (!runs_here(script, verdict))
 		return;
-	if (options->once || tests_something(name, script, verdict)) {
+	if ((options->once && !options->point) || tests_something(name, script, verdict)) {
 		if (options->has_seed)
 			script->config.seed = options->seed;
 		run_loaded(name, script, options, verdict);

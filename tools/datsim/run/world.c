@@ -49,6 +49,9 @@ bool world_begin(struct run *run, const struct script *script, bool traced)
 	case DAT_PROVIDER_NOT_FOUND:
 		return run_fail(run, EXIT_USAGE, NULL, &actual,
 				"no such backend; stderr says what was looked for");
+	case DAT_INVALID_PARAMETER:
+		return run_fail(run, EXIT_USAGE, NULL, &actual,
+				"no fabric: a DATSIM_ variable makes no sense, see stderr");
 	default:
 		return run_fail(run, EXIT_INTERNAL, NULL, &actual, "no fabric");
 	}

@@ -248,12 +248,12 @@ bool bind_fault(struct binder *binder, struct statement *st)
 	const struct setting *setting;
 
 	if (st->fault.kind != FAULT_PACKET)
-		return bind_fault_call(binder, st);
+		return bind_fault_call(binder, st) && bind_fault_once(binder, &st->fault);
 	if (!bind_place(binder, &st->fault) || !bind_words(binder, st))
 		return false;
 	for (setting = st->fault.settings; setting; setting = setting->next) {
 		if (!bind_setting(binder, setting, &st->fault.rule))
 			return false;
 	}
-	return check_kind(binder, st, &st->fault.rule);
+	return bind_fault_once(binder, &st->fault) && check_kind(binder, st, &st->fault.rule);
 }

@@ -398,8 +398,17 @@ bool value_rate(struct binder *binder, const struct value *value, uint64_t *bps)
 		*bps = 0; /* no limit */
 		return true;
 	}
-	return bind_scaled(binder, value, units, 1000, "a rate such as 100Gbps, or 0 for no limit",
-			   bps);
+	if (!bind_scaled(binder, value, units, 1000, "a rate such as 100Gbps, or 0 for no limit",
+			 bps))
+		return false;
+	/* What a link of the library can have. */
+	if (!*bps || (*bps >= SCRIPT_RATE_MIN && *bps <= SCRIPT_RATE_MAX))
+		return true;
+	diag_add(&binder->script->diag, value->at,
+		 "expected a rate from %lluMbps to %lluGbps, or 0 for no limit",
+		 (unsigned long long)(SCRIPT_RATE_MIN / 1000000),
+		 (unsigned long long)(SCRIPT_RATE_MAX / BILLION));
+	return false;
 }
 
 bool value_between(struct binder *binder, const struct value *value, int64_t least, int64_t most,

@@ -28,6 +28,8 @@
 #define SCRIPT_EPS_MAX     1000 /* of one fixture */
 #define SCRIPT_MEMORY_MAX  (64u << 20)
 #define SCRIPT_TIME_MAX    UINT64_C(3600000000000) /* an hour; virtual ns */
+#define SCRIPT_RATE_MIN    UINT64_C(1000000)       /* bits per second of a link, as for libdat */
+#define SCRIPT_RATE_MAX    (UINT64_C(1) << 60)
 
 enum when_kind {
 	WHEN_DEFAULT, /* no time written: the statement runs at the current virtual time */

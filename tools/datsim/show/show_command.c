@@ -208,6 +208,20 @@ static void set_terminal(struct terminal *terminal, const struct wanted *wanted)
 		terminal->filter = filter;
 }
 
+/* Each output is a file of its own. */
+static bool outputs_differ(const struct wanted *wanted, const char *trace)
+{
+	const struct named_file files[] = {
+		{ "the trace", trace, false },
+		{ "--svg", wanted->svg, true },
+		{ "--html", wanted->html, true },
+		{ "--pcapng", wanted->pcapng, true },
+		{ .what = NULL },
+	};
+
+	return files_differ("show", files);
+}
+
 static int run_command(char **argv)
 {
 	struct terminal terminal = terminal_of(stdout);
@@ -223,6 +237,8 @@ static int run_command(char **argv)
 	if (output_is_terminal(wanted.pcapng))
 		return usage_error("show", "--pcapng -: expected a pipe or a file as standard "
 					   "output, found a terminal: add | wireshark -k -i -");
+	if (!outputs_differ(&wanted, files.word[0]))
+		return EXIT_USAGE;
 	if (wanted.filter.from_ns > wanted.filter.until_ns)
 		return usage_error("show", "--from is later than --until");
 	if (wanted.pattern && !filter_pattern(&wanted.filter, wanted.pattern, &error))
