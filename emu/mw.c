@@ -157,9 +157,13 @@ bool emu_mw_may_invalidate(struct emu_world *w, const struct emu_qp *qp, uint32_
 	return mw->tag == ((uint64_t)qp->pd << 32 | rkey) && mw->qp == emu_qp_index(w, qp);
 }
 
+/* On a stream a Send is looked at when it arrives; it acts when those before it have arrived. */
 void emu_mw_invalidate(struct emu_world *w, uint32_t rkey)
 {
-	mw_unbind(w, window_of(w, rkey));
+	struct emu_mw *mw = window_of(w, rkey);
+
+	if ((uint32_t)mw->tag == rkey)
+		mw_unbind(w, mw);
 }
 
 void emu_mw_forget_qp(struct emu_world *w, uint32_t qp)
