@@ -298,7 +298,7 @@ static void on_rnr(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 {
 	/* At least 1 ns, so that endless retries let time pass. */
 	uint64_t pause = emu_number_rnr_pause(w, qp) ?: 1;
-	uint32_t retries = emu_number_rnr_retry(w, qp);
+	uint32_t retries = emu_number_rnr_retry(w, qp), before = qp->sq.get;
 	struct emu_failure starved = { .index = index,
 				       .came = index,
 				       .status = (uint8_t)emu_causes[EMU_CAUSE_RNR].request,
@@ -313,6 +313,8 @@ static void on_rnr(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 	}
 	qp->retry_tries = 0;
 	emu_tx_delivered(w, qp, index);
+	if (qp->sq.get != before)
+		qp->rnr_tries = 0; /* those were of a request that has arrived */
 	if (retries != EMU_RNR_RETRY_FOREVER && qp->rnr_tries >= retries) {
 		/*
 		 * Retries are counted here, so the receiver has to be told that they are exhausted.

@@ -6,6 +6,7 @@
 #include "emu/fabric/clock.h"
 #include "emu/cm.h"
 #include "emu/number/number.h"
+#include "emu/number/pause.h"
 #include "profile.h"
 #include "emu/qp.h"
 #include "emu/rdma.h"
@@ -153,6 +154,8 @@ void emu_retry_progress(struct emu_world *w, struct emu_qp *qp, uint32_t before)
 	if (qp->sq.get == before || !emu_qp_running(qp))
 		return;
 	qp->retry_tries = 0;
+	if (qp->rnr_tries) /* on a line that the peer reads */
+		qp->rnr_tries = 0;
 	/*
 	 * If the QP waits to retransmit after an RNR NAK to an earlier copy, and the requests in
 	 * question were acknowledged meanwhile, that wait is over; its timer must not shorten the
