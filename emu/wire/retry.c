@@ -33,9 +33,15 @@ static void start_timer(struct emu_world *w, struct emu_qp *qp, uint64_t from)
 	emu_observe(w, 1);
 }
 
+/* A request has begun and is not answered. What is posted to a paused QP has not begun. */
+static bool is_unanswered(struct emu_world *w, const struct emu_qp *qp)
+{
+	return emu_wq_count(&qp->sq) > 0 && qp->sq.get != emu_pause_end(w, qp);
+}
+
 void emu_retry_on(struct emu_world *w, struct emu_qp *qp)
 {
-	if (!qp || !emu_qp_running(qp) || emu_wq_count(&qp->sq) == 0)
+	if (!qp || !emu_qp_running(qp) || !is_unanswered(w, qp))
 		return;
 	/*
 	 * A QP has one timer: if it waits after an RNR NAK, the doubt is examined when that is
@@ -114,9 +120,9 @@ void emu_retry_timer(struct emu_world *w, const struct emu_event *event)
 	qp->timer = false;
 	qp->retry_timer = false;
 	sent = last_arrival(w, qp);
-	if (emu_wq_count(&qp->sq) > 0 && sent > w->fab->now)
+	if (is_unanswered(w, qp) && sent > w->fab->now)
 		start_timer(w, qp, sent); /* the request or its answer is still in flight */
-	else if (emu_wq_count(&qp->sq) > 0)
+	else if (is_unanswered(w, qp))
 		try_again(w, qp, qp->sq.get, 0);
 	emu_observe(w, -1); /* for the timer that ran */
 }

@@ -210,6 +210,24 @@ START_TEST(sqd_flushes_what_waits_when_the_qp_ends)
 }
 END_TEST
 
+/* No packet of the request has gone to the peer, so no answer is missing. */
+START_TEST(sqd_tries_nothing_again_that_has_not_begun)
+{
+	struct ibv_wc wc;
+
+	verbs_begin(&a, &b);
+	ck_assert_int_eq(set_state(&a, IBV_QPS_SQD, false), 0);
+	send_one(&a, 1, NULL);
+	ck_assert_int_eq(set_state(&b, IBV_QPS_RESET, false), 0);
+	expect_quiet(&a);
+	ck_assert(!is_draining(&a));
+	ck_assert_int_eq(set_state(&a, IBV_QPS_RTS, false), 0);
+	ck_assert(verbs_poll(&a, &wc));
+	ck_assert_int_eq((int)wc.status, (int)IBV_WC_RETRY_EXC_ERR);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
 static void pause_unreliable(enum ibv_qp_type type)
 {
 	struct ibv_ah_attr to;
@@ -662,6 +680,7 @@ static void fill(Suite *suite)
 	unit_add(suite, sqd_takes_receives_and_serves_the_peer, 1, NULL);
 	unit_add(suite, sqd_waits_with_reads_and_fences_too, 1, NULL);
 	unit_add(suite, sqd_flushes_what_waits_when_the_qp_ends, 1, NULL);
+	unit_add(suite, sqd_tries_nothing_again_that_has_not_begun, 1, NULL);
 	unit_add(suite, sqd_of_types_uc_and_ud, 1, NULL);
 	unit_add(suite, rts_to_rts_leaves_requests_in_flight_alone, 1, NULL);
 	unit_add(suite, a_first_packet_in_rtr_is_told_once, 1, NULL);
