@@ -179,6 +179,19 @@ static bool is_same_way(const struct emu_path *a, const struct emu_path *b)
 	       a->sq_psn == b->sq_psn && a->rq_psn == b->rq_psn;
 }
 
+/*
+ * A QP that begins to send to the peer it is joined to goes on receiving as it did: a message of
+ * the peer may have arrived whose ACK is in flight, and find_partner would not take the two for
+ * partners.
+ */
+static bool stays_joined(struct emu_world *w, const struct emu_qp *qp,
+			 const struct emu_path *before, const struct emu_path *own)
+{
+	return !before->sends && own->sends && before->to == own->to &&
+	       before->adapter == own->adapter && before->rq_psn == own->rq_psn &&
+	       leads_to(w, qp, emu_qp_at(w, qp->peer));
+}
+
 int emu_number_connect(struct nic_qp *base, const struct nic_qp_path *path)
 {
 	struct emu_world *w = emu_world_of(base->nic);
@@ -222,7 +235,7 @@ int emu_number_connect(struct nic_qp *base, const struct nic_qp_path *path)
 	}
 	emu_pause_expect(qp, path->sends);
 	emu_qp_assess(qp);
-	if (!is_joined(w, qp) || !is_same_way(&before, own))
+	if (!is_joined(w, qp) || !(is_same_way(&before, own) || stays_joined(w, qp, &before, own)))
 		look_for_partner(w, qp);
 	emu_pause_set(w, qp, path->waits);
 	emu_sent(w, base->nic);

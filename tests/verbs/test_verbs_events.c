@@ -672,6 +672,36 @@ START_TEST(a_notification_that_is_taken_while_the_destroy_waits_is_waited_for)
 }
 END_TEST
 
+/* The QP has heard its peer and goes to RTS, while the ACK of that message is in flight. */
+START_TEST(a_qp_that_begins_to_send_goes_on_receiving)
+{
+	verbs_open(&a, 0);
+	verbs_open(&b, 1);
+	verbs_make_qp(&a);
+	verbs_make_qp(&b);
+	for (int i = IBV_QPS_INIT; i <= IBV_QPS_RTS; i++) {
+		ck_assert_int_eq(verbs_modify(&a, &b, (enum ibv_qp_state)i), 0);
+		if (i < IBV_QPS_RTS)
+			ck_assert_int_eq(verbs_modify(&b, &a, (enum ibv_qp_state)i), 0);
+	}
+	for (uint64_t id = 11; id <= 12; id++)
+		ck_assert_int_eq(verbs_recv(&b, id, 1024, 64), 0);
+	send_one(&a, 1, NULL);
+	expect_done(&b, 11);
+	ck_assert_int_eq(verbs_modify(&b, &a, IBV_QPS_RTS), 0);
+	expect_done(&a, 1);
+	send_one(&a, 2, NULL);
+	expect_done(&b, 12);
+	expect_done(&a, 2);
+	ck_assert_int_eq(verbs_recv(&a, 13, 1024, 64), 0);
+	send_one(&b, 3, NULL);
+	expect_done(&a, 13);
+	expect_done(&b, 3);
+	EXPECT_EVENT(&b, IBV_EVENT_COMM_EST);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, sqd_lets_complete_what_began_and_keeps_the_rest, 1, NULL);
@@ -684,6 +714,7 @@ static void fill(Suite *suite)
 	unit_add(suite, sqd_of_types_uc_and_ud, 1, NULL);
 	unit_add(suite, rts_to_rts_leaves_requests_in_flight_alone, 1, NULL);
 	unit_add(suite, a_first_packet_in_rtr_is_told_once, 1, NULL);
+	unit_add(suite, a_qp_that_begins_to_send_goes_on_receiving, 1, NULL);
 	unit_add(suite, a_refused_request_is_told_at_the_responder, 1, NULL);
 	unit_add(suite, a_full_completion_queue_is_told_of_it_and_of_the_qp, 1, NULL);
 	unit_add(suite, an_event_goes_with_the_qp_that_it_is_about, 1, NULL);
