@@ -311,6 +311,15 @@ int emu_refuse(struct nic_conn *base, const void *data, uint32_t size)
 	return 0;
 }
 
+/* The peer ended meanwhile, and told the QP that the connection was moved from. */
+static void hear_of_end(struct emu_world *w, const struct emu_qp *qp)
+{
+	const struct emu_link *forth = &EMU_AT(w->fab->link, qp->link);
+
+	emu_schedule(w, w->fab->now + EMU_AT(w->fab->link, forth->back).latency_ns,
+		     EMU_EV_DISCONNECT, emu_qp_index(w, qp), qp->epoch, 0, 0);
+}
+
 int emu_confirm(struct nic_qp *base, struct nic_qp *messages)
 {
 	struct emu_world *w = emu_world_of(base->nic);
@@ -327,7 +336,10 @@ int emu_confirm(struct nic_qp *base, struct nic_qp *messages)
 		move_connection(w, qp, to);
 		qp = to;
 	}
-	emu_qp_tell_peer(w, qp, EMU_EV_CM_READY, 0, 0);
+	if (to && emu_qp_at(w, to->peer)->epoch != to->peer_epoch)
+		hear_of_end(w, to);
+	else
+		emu_qp_tell_peer(w, qp, EMU_EV_CM_READY, 0, 0);
 	emu_sent(w, base->nic);
 	return 0;
 }

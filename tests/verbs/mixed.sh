@@ -2,11 +2,12 @@
 # A uDAPL program and one of librdmacm and verbs connect to each other on one fabric: each end of
 # examples/pair with the other end in verbs (mixed.c). Private data, Send, RDMA Write and Read both
 # ways, a rejection, a disconnection; in real time, and in lockstep twice with equal traces. Then
-# both ends in one process (tests/both/).
+# both ends in one process, and a server that disconnects early (tests/both/).
 datsim=$top_builddir/tools/datsim/datsim
 pair=$top_builddir/examples/pair
 mixed=$top_builddir/tests/verbs/mixed
 both=$top_builddir/tests/both/both
+brief=$top_builddir/tests/both/brief
 
 if [ ! -x "$mixed" ]; then
 	echo "1..0 # SKIP librdmacm is not built"
@@ -62,7 +63,7 @@ alike() {
 	! grep preempted "$work/alike1" && cmp "$work/alike1" "$work/alike2" > "$work/out"
 }
 
-echo 1..15
+echo 1..16
 run -- "$pair/server" + "$mixed" client 198.18.0.1 20 &&
 	has "20 verbs answers" "20 answers, 1 clients, 0 more were broken off"
 ok $? "a client in verbs, a server in uDAPL, in real time"
@@ -85,6 +86,10 @@ ok $? "a uDAPL client is rejected by librdmacm"
 run --lockstep -- "$pair/server" + "$mixed" client 198.18.0.1 0 \
 	+ "$mixed" client 198.18.0.1 1 && has "0 verbs answers" "1 verbs answers"
 ok $? "a client of librdmacm is rejected by a uDAPL server"
+DATSIM_LATENCY_NS=1000000 run --lockstep -- "$brief" server + "$brief" client &&
+	[ "$(grep -A 2 -x RDMA_CM_EVENT_ESTABLISHED "$work/out" | tail -n 2 | tr '\n' ,)" = \
+		"Work Request Flushed Error,RDMA_CM_EVENT_DISCONNECTED," ]
+ok $? "a uDAPL server disconnects before its client knows that it accepts"
 echo 'fault link mixed>server loss 5%' > "$work/loss.dsim"
 run --lockstep --script "$work/loss.dsim" -- "$pair/server" + "$mixed" client 198.18.0.1 50 &&
 	has "50 verbs answers"
