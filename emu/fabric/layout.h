@@ -275,9 +275,9 @@ struct emu_qp {
 	emu_ref early, early_tail;        /* list of struct emu_held: packets after those */
 	uint32_t psn_more, psn_counted;   /* packets beyond one a request, before psn_counted */
 	uint8_t retry_tries : 3, retry_mark : 5; /* mark: of what the last NAK asked for; retry.c */
-	emu_flag retry_timer;                    /* the queued timer is the retry timer */
-	emu_flag half_open; /* the peer is gone, and the packet that said so was lost */
-	emu_flag ack_due;   /* an EMU_EV_ACK_DUE is queued */
+	uint8_t retry_timer; /* the queued timer is the retry timer: 1, and 1 for each put_off */
+	emu_flag half_open;  /* the peer is gone, and the packet that said so was lost */
+	emu_flag ack_due;    /* an EMU_EV_ACK_DUE is queued */
 };
 _Static_assert(sizeof(struct emu_qp) == 256, "otherwise a message costs 13 instructions more");
 _Static_assert(offsetof(struct emu_qp, rq.get) == EMU_LINE, "rq.put is the owner's, rq.get is not");

@@ -18,6 +18,8 @@
 
 /* ---- the retry timer ---- */
 
+#define PUT_OFF_MOST 4 /* in a row */
+
 static void start_timer(struct emu_world *w, struct emu_qp *qp, uint64_t from)
 {
 	uint64_t after = emu_number_retry_timer(w, qp), now;
@@ -29,7 +31,7 @@ static void start_timer(struct emu_world *w, struct emu_qp *qp, uint64_t from)
 	if (from < now)
 		from = now;
 	emu_timer_start(w, qp, from + after, EMU_EV_RETRY_TIMER);
-	qp->retry_timer = true;
+	qp->retry_timer = 1;
 	emu_observe(w, 1);
 }
 
@@ -57,7 +59,7 @@ static void retry_off(struct emu_world *w, struct emu_qp *qp)
 {
 	if (!qp->retry_timer)
 		return;
-	qp->retry_timer = false;
+	qp->retry_timer = 0;
 	emu_observe(w, -1);
 }
 
@@ -110,19 +112,32 @@ static uint64_t last_arrival(struct emu_world *w, const struct emu_qp *qp)
 	return a > b ? a : b;
 }
 
+/*
+ * The request or its answer may still be in flight. But other QPs send over the link too, and may
+ * do so without an end, so the timer is put off a few times only.
+ */
+static bool put_off(struct emu_world *w, struct emu_qp *qp, uint8_t fired)
+{
+	uint64_t sent = last_arrival(w, qp);
+
+	if (sent <= w->fab->now || fired > PUT_OFF_MOST)
+		return false;
+	start_timer(w, qp, sent);
+	if (qp->retry_timer)
+		qp->retry_timer = fired + 1;
+	return true;
+}
+
 void emu_retry_timer(struct emu_world *w, const struct emu_event *event)
 {
 	struct emu_qp *qp = emu_qp_at(w, event->qp);
-	uint64_t sent;
+	uint8_t fired = qp->retry_timer;
 
 	if (emu_qp_stale(qp, event))
 		return;
 	qp->timer = false;
-	qp->retry_timer = false;
-	sent = last_arrival(w, qp);
-	if (is_unanswered(w, qp) && sent > w->fab->now)
-		start_timer(w, qp, sent); /* the request or its answer is still in flight */
-	else if (is_unanswered(w, qp))
+	qp->retry_timer = 0;
+	if (is_unanswered(w, qp) && !put_off(w, qp, fired))
 		try_again(w, qp, qp->sq.get, 0);
 	emu_observe(w, -1); /* for the timer that ran */
 }
