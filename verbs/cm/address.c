@@ -165,10 +165,9 @@ static int choose_port(struct cm_id *id, struct sockaddr *addr, unsigned int fir
 
 	for (int i = 0; i < PORTS; i++) {
 		port = (uint16_t)(PORT_FIRST + (first + last++) % PORTS);
-		if (!cm_id_has_port(id, addr, port)) {
-			cm_set_port(addr, port);
+		cm_set_port(addr, port);
+		if (!cm_id_check_port(id, addr, false))
 			return 0;
-		}
 	}
 	return -EADDRINUSE;
 }
@@ -188,10 +187,11 @@ static int bind_id(struct cm_id *id, const struct sockaddr *addr, struct cm_devi
 	if (err)
 		return err;
 	memcpy(own, addr, cm_address_size(addr));
-	if (cm_port(own) == 0)
-		err = choose_port(id, own, first);
-	else if (!id->reuse_address && cm_id_has_port(id, own, cm_port(own)))
-		err = -EADDRINUSE;
+	/* As where /proc/sys/net/ipv6/bindv6only is 0. */
+	if (!id->chose_family)
+		id->one_family = addr->sa_family == AF_INET;
+	err = cm_port(own) == 0 ? choose_port(id, own, first)
+				: cm_id_check_port(id, own, id->reuse_address);
 	if (err)
 		return err;
 	memcpy(&id->base.route.addr.src_storage, &storage, sizeof(storage));

@@ -69,12 +69,16 @@ struct cm_device {
 	bool removed;              /* by a fault; until it is closed */
 };
 
-/* An id listens at each device that its address covers. */
+/*
+ * An id listens at each device that its address covers. Two ids may have one port, of IPv4 and of
+ * IPv6. Requests have IPv4 addresses only, so one id listens for both; when it stops, the other one
+ * does.
+ */
 struct cm_listener {
 	struct vb_obj obj;
-	struct nic_listener *nic; /* NULL: not there */
+	struct nic_listener *nic; /* NULL: another id listens for this one */
 	struct cm_id *id;
-	struct cm_device *device;
+	struct cm_device *device; /* NULL: not in use */
 };
 
 /* A multicast group that an id has joined. */
@@ -110,6 +114,7 @@ struct cm_id {
 	uint8_t initiator_depth, responder_resources;
 	uint8_t tos, ack_timeout;
 	bool reuse_address;
+	bool one_family, chose_family; /* of addresses: AFONLY, and the program set it */
 	struct ibv_ece ece;
 	/* rdma_create_ep of a listener: what each request gets. */
 	struct ibv_qp_init_attr *ep_init;
@@ -221,7 +226,13 @@ int cm_id_migrate(struct cm_id *id, struct rdma_event_channel *channel);
 /* Without the lock, for one that no program knows. */
 void cm_id_free(struct cm_id *id);
 /* Does an id with this address and port exist, beside this one? */
-bool cm_id_has_port(const struct cm_id *id, const struct sockaddr *addr, uint16_t port);
+/* The ids of this process, one after the other; NULL: the first, or there is no other. */
+struct cm_id *cm_id_next(const struct cm_id *id);
+/*
+ * 0 if the id may have the port of this address, as far as other ids go, else -EADDRINUSE or
+ * -EADDRNOTAVAIL. reuse: ids with REUSEADDR do not count.
+ */
+int cm_id_check_port(const struct cm_id *id, const struct sockaddr *addr, bool reuse);
 
 /* ---- address.c ---- */
 
@@ -249,7 +260,8 @@ int cm_path_set(struct cm_id *id);
 
 /* ---- listen.c ---- */
 
-void cm_listen_stop(struct cm_id *id);
+/* pass_on: an id that has the same port listens from now on. Not while the device is closed. */
+void cm_listen_stop(struct cm_id *id, bool pass_on);
 void cm_on_request(struct vb_obj *listener, struct nic_conn *conn);
 
 /* ---- connect.c, reply.c ---- */

@@ -99,7 +99,7 @@ int rdma_destroy_id(struct rdma_cm_id *base)
 		return cm_fail(EINVAL);
 	cm_enter();
 	cm_trace(id, "rdma_destroy_id");
-	cm_listen_stop(id);
+	cm_listen_stop(id, true);
 	cm_drop(id);
 	cm_event_move(id, cm_channel_of(id), NULL);
 	cm_leave();
@@ -160,26 +160,48 @@ int rdma_migrate_id(struct rdma_cm_id *base, struct rdma_event_channel *channel)
 	return cm_told(id, "rdma_migrate_id", cm_id_migrate(id, channel));
 }
 
+struct cm_id *cm_id_next(const struct cm_id *id)
+{
+	return id ? LIST_NEXT(id, link) : LIST_FIRST(&ids);
+}
+
 /* ---- queries and options ---- */
 
-bool cm_id_has_port(const struct cm_id *id, const struct sockaddr *addr, uint16_t port)
+/* Does an id that has this port of its port space keep `id` from having it, too? */
+static int port_conflict(const struct cm_id *id, const struct cm_id *other,
+			 const struct sockaddr *addr, bool reuse)
+{
+	const struct sockaddr *theirs = &other->base.route.addr.src_addr;
+
+	if (reuse && other->reuse_address)
+		return 0;
+	if (id->one_family && other->one_family && theirs->sa_family != addr->sa_family)
+		return 0;
+	if (cm_is_any(theirs) || cm_is_any(addr))
+		return -EADDRNOTAVAIL;
+	return theirs->sa_family == addr->sa_family &&
+			       memcmp(theirs, addr, cm_address_size(addr)) == 0
+		       ? -EADDRINUSE
+		       : 0;
+}
+
+int cm_id_check_port(const struct cm_id *id, const struct sockaddr *addr, bool reuse)
 {
 	const struct cm_id *other;
+	int err;
 
 	LIST_FOREACH(other, &ids, link)
 	{
-		const struct sockaddr *theirs = &other->base.route.addr.src_addr;
-
 		if (other == id || other->base.ps != id->base.ps || other->request ||
-		    (other->obj.context && other->state > CM_ROUTE) || cm_port(theirs) != port ||
+		    (other->obj.context && other->state > CM_ROUTE) ||
+		    cm_port(&other->base.route.addr.src_addr) != cm_port(addr) ||
 		    (other->state > CM_ROUTE && other->state != CM_LISTENING))
 			continue;
-		if (cm_is_any(theirs) || cm_is_any(addr) ||
-		    (theirs->sa_family == addr->sa_family &&
-		     memcmp(theirs, addr, cm_address_size(addr)) == 0))
-			return true;
+		err = port_conflict(id, other, addr, reuse);
+		if (err)
+			return err;
 	}
-	return false;
+	return 0;
 }
 
 __be16 rdma_get_src_port(struct rdma_cm_id *id)
@@ -205,6 +227,15 @@ static int copy_value(void *to, const void *from, size_t size)
 	if (why == EFAULT)
 		return -EFAULT;
 	memcpy(to, from, size); /* the call is forbidden here */
+	return 0;
+}
+
+static int set_one_family(struct cm_id *id, bool on)
+{
+	if (id->state > CM_BOUND)
+		return -EINVAL;
+	id->one_family = on;
+	id->chose_family = true;
 	return 0;
 }
 
@@ -239,8 +270,8 @@ static int set_id_option(struct cm_id *id, int name, const void *value, size_t s
 			return err;
 		*taken = flag;
 		if (name == RDMA_OPTION_ID_AFONLY)
-			return id->state <= CM_BOUND ? 0 : -EINVAL;
-		if (id->state != CM_IDLE && !flag)
+			return set_one_family(id, flag != 0);
+		if (flag ? id->state == CM_LISTENING : id->state != CM_IDLE)
 			return -EINVAL;
 		id->reuse_address = flag != 0;
 		return 0;
@@ -327,7 +358,7 @@ static void id_discard(struct vb_obj *obj)
 	struct cm_listener *listener = nic_container_of(obj, struct cm_listener, obj);
 
 	if (obj->kind == VB_LISTENER)
-		cm_listen_stop(listener->id);
+		cm_listen_stop(listener->id, false);
 	else
 		cm_drop(nic_container_of(obj, struct cm_id, obj));
 }

@@ -9,40 +9,87 @@
 
 /* ---- listen ---- */
 
-void cm_listen_stop(struct cm_id *id)
+static bool listens_at(const struct cm_listener *one, const struct cm_id *id,
+		       const struct cm_device *device)
+{
+	return one->device == device && one->id->base.ps == id->base.ps &&
+	       cm_port(&one->id->base.route.addr.src_addr) ==
+		       cm_port(&id->base.route.addr.src_addr);
+}
+
+/* The other id that listens at this port of the device: for it, or not. NULL: there is none. */
+static struct cm_listener *find_other(const struct cm_id *id, const struct cm_device *device,
+				      bool has_nic)
+{
+	struct cm_id *other = NULL;
+
+	while ((other = cm_id_next(other)) != NULL)
+		for (int i = 0; other != id && i < CM_DEVICES; i++)
+			if (listens_at(&other->listener[i], id, device) &&
+			    (other->listener[i].nic != NULL) == has_nic)
+				return &other->listener[i];
+	return NULL;
+}
+
+static int begin_at(struct cm_listener *one)
+{
+	struct vb_context *context = vb_context_of(one->device->verbs);
+	uint64_t port = cm_service(one->id, cm_port(&one->id->base.route.addr.src_addr));
+	int err = context->nic->ops->listen(context->nic, &port, &one->obj, &one->nic);
+
+	if (err)
+		one->nic = NULL;
+	else
+		vb_obj_add(context, &one->obj, VB_LISTENER);
+	return err;
+}
+
+static void stop_at(struct cm_listener *one, bool pass_on)
+{
+	struct cm_listener *heir = find_other(one->id, one->device, false);
+
+	if (!one->nic)
+		return;
+	one->nic->nic->ops->unlisten(one->nic);
+	one->nic = NULL;
+	vb_obj_remove(&one->obj);
+	if (heir && pass_on)
+		cm_device_refuse(heir->device, "rdma_listen", begin_at(heir));
+}
+
+void cm_listen_stop(struct cm_id *id, bool pass_on)
 {
 	struct cm_listener *one;
 
 	for (int i = 0; i < CM_DEVICES; i++) {
 		one = &id->listener[i];
-		if (!one->nic)
+		if (!one->device)
 			continue;
-		one->nic->nic->ops->unlisten(one->nic);
-		one->nic = NULL;
-		vb_obj_remove(&one->obj);
+		stop_at(one, pass_on);
 		if (one->device != id->device)
 			one->device->users--; /* the id's user keeps another one open */
+		one->device = NULL;
 	}
 }
 
 /* The lock is held. */
 static int listen_at(struct cm_id *id, int i, struct cm_device *device)
 {
-	struct vb_context *context = vb_context_of(device->verbs);
-	uint64_t port = cm_service(id, cm_port(&id->base.route.addr.src_addr));
 	struct cm_listener *one = &id->listener[i];
-	int err = vb_fault(context, NULL, VB_CALL_LISTEN);
+	int err = vb_fault(vb_context_of(device->verbs), NULL, VB_CALL_LISTEN);
+	bool heard = find_other(id, device, true);
 
-	if (!err)
-		err = context->nic->ops->listen(context->nic, &port, &one->obj, &one->nic);
-	cm_device_refuse(device, "rdma_listen", err);
-	if (err)
-		return err;
-	vb_obj_add(context, &one->obj, VB_LISTENER);
 	one->id = id;
 	one->device = device;
-	vb_obj_trace(&one->obj, "rdma_listen port=%u", cm_port(&id->base.route.addr.src_addr));
-	return 0;
+	if (!err && !heard)
+		err = begin_at(one);
+	cm_device_refuse(device, "rdma_listen", err);
+	if (err)
+		one->device = NULL;
+	else if (!heard)
+		vb_obj_trace(&one->obj, "rdma_listen port=%u",
+			     cm_port(&id->base.route.addr.src_addr));
+	return err;
 }
 
 static int listen_everywhere(struct cm_id *id)
@@ -84,12 +131,18 @@ int rdma_listen(struct rdma_cm_id *base, int backlog)
 	if (id->state != CM_BOUND)
 		return cm_told(id, "rdma_listen", -EINVAL);
 	id->backlog = backlog > 0 && backlog < CM_BACKLOG_MOST ? backlog : CM_BACKLOG_MOST;
-	err = id->device ? listen_here(id) : listen_everywhere(id);
+	cm_enter();
+	/* An id that listens shares its port with none that it could be taken for. */
+	err = cm_id_check_port(id, &base->route.addr.src_addr, false);
+	cm_leave();
+	if (!err)
+		err = id->device ? listen_here(id) : listen_everywhere(id);
 	cm_enter();
 	if (err)
-		cm_listen_stop(id);
+		cm_listen_stop(id, false);
 	else
 		id->state = CM_LISTENING;
+	id->reuse_address &= err != 0;
 	return cm_leave_with(err == -ENOMEM ? -ENOMEM : err);
 }
 

@@ -246,6 +246,13 @@ START_TEST(an_id_is_bound_once_to_an_address_that_is_here)
 }
 END_TEST
 
+static void set_flag(struct rdma_cm_id *id, int option)
+{
+	int on = 1;
+
+	ck_assert_int_eq(rdma_set_option(id, RDMA_OPTION_ID, option, &on, sizeof(on)), 0);
+}
+
 START_TEST(a_port_belongs_to_one_id_of_an_address)
 {
 	int on = 1;
@@ -253,12 +260,80 @@ START_TEST(a_port_belongs_to_one_id_of_an_address)
 	begin();
 	ck_assert_int_eq(bind_to(a, EMU1, PORT), 0);
 	REFUSED(bind_to(b, EMU1, PORT), EADDRINUSE);
-	REFUSED(bind_to(b, "0.0.0.0", PORT), EADDRINUSE);
-	ck_assert_int_eq(
-		rdma_set_option(b, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &on, sizeof(on)), 0);
+	REFUSED(bind_to(b, "0.0.0.0", PORT), EADDRNOTAVAIL);
+	set_flag(b, RDMA_OPTION_ID_REUSEADDR);
+	REFUSED(bind_to(b, EMU1, PORT), EADDRINUSE);
+	set_flag(a, RDMA_OPTION_ID_REUSEADDR);
 	ck_assert_int_eq(bind_to(b, EMU1, PORT), 0);
+	REFUSED(rdma_listen(a, 1), EADDRINUSE);
+	ck_assert_int_eq(rdma_destroy_id(b), 0);
 	ck_assert_int_eq(rdma_listen(a, 1), 0);
-	REFUSED(rdma_listen(b, 1), EADDRINUSE);
+	/* One that listens shares its port no more. */
+	REFUSED(rdma_set_option(a, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &on, sizeof(on)),
+		EINVAL);
+	ck_assert_int_eq(rdma_create_id(channel, &b, NULL, RDMA_PS_TCP), 0);
+	set_flag(b, RDMA_OPTION_ID_REUSEADDR);
+	REFUSED(bind_to(b, EMU1, PORT), EADDRINUSE);
+	end();
+}
+END_TEST
+
+static int bind_everywhere(struct rdma_cm_id *id, bool ipv6)
+{
+	struct sockaddr_in6 any6 = { .sin6_family = AF_INET6, .sin6_port = htons(PORT) };
+
+	return ipv6 ? rdma_bind_addr(id, (struct sockaddr *)&any6) : bind_to(id, "0.0.0.0", PORT);
+}
+
+/* Without AFONLY an id of IPv6 has the port of IPv4, too. */
+START_TEST(a_port_of_IPv6_may_be_one_of_IPv4_too)
+{
+	begin();
+	ck_assert_int_eq(bind_everywhere(a, true), 0);
+	REFUSED(bind_everywhere(b, false), EADDRNOTAVAIL);
+	set_flag(a, RDMA_OPTION_ID_AFONLY);
+	ck_assert_int_eq(bind_everywhere(b, false), 0);
+	ck_assert_int_eq(rdma_listen(a, 1), 0);
+	ck_assert_int_eq(rdma_listen(b, 1), 0);
+	end();
+}
+END_TEST
+
+static void expect_request_at(const struct rdma_cm_id *listener)
+{
+	struct rdma_conn_param param = { .qp_num = 77 };
+	struct rdma_cm_id *client, *request;
+	struct rdma_cm_event *event;
+
+	ck_assert_int_eq(rdma_create_id(channel, &client, NULL, RDMA_PS_TCP), 0);
+	ck_assert_int_eq(resolve_to(client, EMU1), 0);
+	take(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
+	ck_assert_int_eq(rdma_resolve_route(client, 1000), 0);
+	take(channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	ck_assert_int_eq(rdma_connect(client, &param), 0);
+	ck_assert_int_eq(rdma_get_cm_event(channel, &event), 0);
+	ck_assert_int_eq((int)event->event, (int)RDMA_CM_EVENT_CONNECT_REQUEST);
+	ck_assert_ptr_eq(event->listen_id, listener);
+	request = event->id;
+	ck_assert_int_eq(rdma_ack_cm_event(event), 0);
+	ck_assert_int_eq(rdma_destroy_id(request), 0);
+	ck_assert_int_eq(rdma_destroy_id(client), 0);
+}
+
+/* The first one hears requests until it ends, then the second one does. _i: it is of IPv6. */
+START_TEST(of_two_ids_at_a_port_one_listens_for_both)
+{
+	begin();
+	set_flag(a, RDMA_OPTION_ID_AFONLY);
+	set_flag(b, RDMA_OPTION_ID_AFONLY);
+	ck_assert_int_eq(bind_everywhere(a, _i), 0);
+	ck_assert_int_eq(bind_everywhere(b, !_i), 0);
+	ck_assert_int_eq(rdma_listen(a, 1), 0);
+	ck_assert_int_eq(rdma_listen(b, 1), 0);
+	expect_request_at(a);
+	ck_assert_int_eq(rdma_destroy_id(a), 0);
+	ck_assert_int_eq(rdma_create_id(channel, &a, NULL, RDMA_PS_TCP), 0);
+	expect_request_at(b);
 	end();
 }
 END_TEST
@@ -450,6 +525,8 @@ static void fill(Suite *suite)
 	unit_add(suite, every_event_has_a_name, 1, NULL);
 	unit_add(suite, an_id_is_bound_once_to_an_address_that_is_here, 1, NULL);
 	unit_add(suite, a_port_belongs_to_one_id_of_an_address, 1, NULL);
+	unit_add(suite, a_port_of_IPv6_may_be_one_of_IPv4_too, 1, NULL);
+	unit_add(suite, of_two_ids_at_a_port_one_listens_for_both, 2, NULL);
 	unit_add(suite, port_0_is_any_free_port, 1, NULL);
 	unit_add(suite, each_adapter_gives_out_ports_of_its_own, 1, NULL);
 	unit_add(suite, resolving_binds_to_a_device, 1, NULL);
