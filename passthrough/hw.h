@@ -258,7 +258,8 @@ struct hw_qp {
 	struct hw_cm cm;
 	ev_timer deadline;
 	bool passive;
-	bool parted;     /* the peer has told of the end */
+	bool replied;    /* the request was accepted: the peer may be connected */
+	bool parted;     /* the peer has told of the end, or cannot be told */
 	bool hung_up;    /* the peer is told of the end, and has not answered: part.c */
 	bool unanswered; /* the peer has not answered, so destroying takes long: deferred.c */
 	bool bounded;    /* the program's deadline ends the attempts */
