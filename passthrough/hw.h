@@ -192,6 +192,7 @@ struct hw_cq {
 	enum hw_armed verbs_armed;
 	bool told; /* cq_notify was called since the last `wait`, which need not sleep */
 	bool filling;
+	bool mute; /* its channel has failed: the device is gone */
 	bool sink;
 	ev_io watch;
 };
