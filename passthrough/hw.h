@@ -47,6 +47,7 @@
 #define HW_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define HW_INLINE      64u  /* bytes that a post may carry inline, if the device can */
 #define HW_QP_BUCKETS  1024 /* of QPs, by QP number */
+#define HW_SEGMENTS    64   /* at most, of any request */
 #define HW_IB_PRIVATE \
 	56u /* private data of a request on InfiniBand and RoCE; its last byte is a length */
 #define HW_IB_LENGTH     0x80u /* set in that byte, if the peer is libdat */

@@ -7,8 +7,6 @@
 
 #include "cm.h"
 
-#define SEGMENTS_MAX 64
-
 static const enum ibv_wr_opcode opcodes[] = {
 	[NIC_OP_SEND] = IBV_WR_SEND,
 	[NIC_OP_WRITE] = IBV_WR_RDMA_WRITE,
@@ -146,7 +144,7 @@ static HW_COLD int post_special(struct hw_qp *qp, const struct nic_send_wr *wr)
 int hw_post_send(struct nic_qp *base, const struct nic_send_wr *wr)
 {
 	struct hw_qp *qp = hw_qp(base);
-	struct ibv_sge sge[SEGMENTS_MAX];
+	struct ibv_sge sge[HW_SEGMENTS];
 	struct ibv_send_wr verbs, *bad;
 	struct hw_wqe *wqe;
 	int err;
