@@ -271,7 +271,7 @@ static void end_attempt(struct hw_qp *qp, enum nic_conn_end why)
 	bool silent = why == NIC_END_UNREACHABLE || why == NIC_END_TIMED_OUT;
 
 	peer_is_gone(qp);
-	if (qp->state == HW_QP_CONNECTED || qp->state == HW_QP_DRAINING) {
+	if (qp->state == HW_QP_CONNECTED || qp->state == HW_QP_DRAINING || qp->why_unknown) {
 		hw_qp_drain(qp); /* an error completion may tell a better cause */
 		why = silent ? NIC_END_BROKEN : NIC_END_DISCONNECTED;
 	} else if (qp->passive) {

@@ -135,6 +135,39 @@ START_TEST(a_connection_whose_peer_rejects_it_late_is_disconnected)
 }
 END_TEST
 
+/* The QP that has Receives. */
+static struct stub_qp *receiving_qp(void)
+{
+	struct stub_qp *qp = NULL;
+
+	for (uint32_t i = 0; i < STUB_QP; i++)
+		if (stub_qp_by_number(i) &&
+		    stub_qp_by_number(i)->own.put != stub_qp_by_number(i)->own.get)
+			qp = stub_qp_by_number(i);
+	ck_assert_ptr_nonnull(qp);
+	return qp;
+}
+
+/* The rejection tells the cause of the flush, unless it is too late for that. */
+START_TEST(a_late_rejection_may_follow_a_flush)
+{
+	DAT_COUNT nmore;
+	DAT_EVENT event;
+
+	accept_in_part();
+	post_recv(&w.a, w.a.ep, 1);
+	stub_config.lose = STUB_DREQ;
+	stub_to_error(receiving_qp());
+	expect_dto(w.a.recv, w.a.ep, 1, DAT_DTO_ERR_FLUSHED);
+	must(dat_ep_free(w.b.ep));
+	w.b.ep = DAT_HANDLE_NULL;
+	must(dat_evd_wait(w.a.connect, DAT_TIMEOUT_INFINITE, 1, &event, &nmore));
+	ck_assert(event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED ||
+		  event.event_number == DAT_CONNECTION_EVENT_BROKEN);
+	expect_state(w.a.ep, DAT_EP_STATE_DISCONNECTED);
+}
+END_TEST
+
 /* ---- ends in progress ---- */
 
 /* Neither can be over: the device does not flush, or a Send has no Receive. */
@@ -471,6 +504,7 @@ static void fill(Suite *suite)
 		 setup_on_infiniband);
 	unit_add(suite, a_connection_whose_peer_rejects_it_late_is_disconnected, 1,
 		 setup_on_infiniband);
+	unit_add(suite, a_late_rejection_may_follow_a_flush, 1, setup_on_infiniband);
 	unit_add(suite, a_device_may_be_removed_before_there_is_a_connection, 1,
 		 setup_on_infiniband);
 	unit_add(suite, A5_private_data_of_another_kind_of_peer_is_whole, COUNT(lengths),
