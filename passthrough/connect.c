@@ -242,6 +242,8 @@ static void on_established(struct hw_qp *qp, const struct rdma_cm_event *event,
 
 	if (qp->state == HW_QP_CONNECTING)
 		become_connected(qp, qp->passive ? NULL : &peer);
+	else if (qp->hung_up)
+		hw_hang_up(qp); /* when it was tried there was no connection yet */
 }
 
 void hw_established_early(struct hw_qp *qp)
@@ -252,6 +254,30 @@ void hw_established_early(struct hw_qp *qp)
 	if (!hw_nic(qp->base.nic)->iwarp)
 		rdma_notify(qp->cm.id, IBV_EVENT_COMM_EST);
 	become_connected(qp, NULL);
+}
+
+static void peer_is_gone(struct hw_qp *qp)
+{
+	qp->parted = true;
+	qp->hung_up = false;
+}
+
+/*
+ * The attempt to connect failed. It may be a connection here already, because the peer sends or has
+ * answered: then this is the end of that, and no event of an attempt may follow.
+ */
+static void end_attempt(struct hw_qp *qp, enum nic_conn_end why)
+{
+	bool silent = why == NIC_END_UNREACHABLE || why == NIC_END_TIMED_OUT;
+
+	peer_is_gone(qp);
+	if (qp->state == HW_QP_CONNECTED || qp->state == HW_QP_DRAINING || qp->why_unknown) {
+		hw_qp_drain(qp); /* an error completion may tell a better cause */
+		why = silent ? NIC_END_BROKEN : NIC_END_DISCONNECTED;
+	} else if (qp->passive) {
+		why = NIC_END_ACCEPT_FAILED;
+	}
+	hw_end(qp, why);
 }
 
 void hw_on_qp_event(struct hw_qp *qp, struct rdma_cm_event *event, const uint8_t *private_data)
@@ -276,8 +302,7 @@ void hw_on_qp_event(struct hw_qp *qp, struct rdma_cm_event *event, const uint8_t
 	case RDMA_CM_EVENT_REJECTED:
 		if (connect_again(qp, event))
 			break;
-		why = why_rejected(hw_nic(qp->base.nic), event, private_data);
-		hw_end(qp, qp->passive ? NIC_END_ACCEPT_FAILED : why);
+		end_attempt(qp, why_rejected(hw_nic(qp->base.nic), event, private_data));
 		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
@@ -289,11 +314,10 @@ void hw_on_qp_event(struct hw_qp *qp, struct rdma_cm_event *event, const uint8_t
 		why = event->event == RDMA_CM_EVENT_UNREACHABLE && event->status == -ETIMEDOUT
 			      ? NIC_END_TIMED_OUT
 			      : NIC_END_UNREACHABLE;
-		hw_end(qp, qp->passive ? NIC_END_ACCEPT_FAILED : why);
+		end_attempt(qp, why);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
-		qp->parted = true;
-		qp->hung_up = false;
+		peer_is_gone(qp);
 		hw_qp_drain(qp); /* an error completion may tell a better cause */
 		hw_end(qp, qp->state == HW_QP_CONNECTING && qp->passive ? NIC_END_ACCEPT_FAILED
 									: NIC_END_DISCONNECTED);

@@ -39,25 +39,29 @@ static struct hw_deferred *deferred_next(bool after_one)
 
 /*
  * The memory is freed with the lock held, because the event thread may be handling an event of the
- * object.
+ * object. Until then the object is in the queue for all that hold the lock, so that what it uses
+ * stays, too.
  */
-static void deferred_release(struct hw_deferred *deferred)
+static struct hw_deferred *deferred_release(struct hw_deferred *deferred)
 {
+	struct hw_deferred *next;
+
 	hw_host->lock();
+	next = deferred_next(true);
 	deferred->release(deferred);
 	hw_host->unlock();
+	return next;
 }
 
 static void *deferred_run(void *arg)
 {
-	struct hw_deferred *deferred = deferred_next(false), *next;
+	struct hw_deferred *deferred = deferred_next(false);
 
 	(void)arg;
 	pthread_setname_np(pthread_self(), "libdat-hw-end");
-	for (; deferred; deferred = next) {
+	while (deferred) {
 		deferred->destroy(deferred);
-		next = deferred_next(true);
-		deferred_release(deferred);
+		deferred = deferred_release(deferred);
 	}
 	return NULL;
 }
@@ -133,6 +137,7 @@ struct deferred_qp {
 	struct hw_deferred deferred;
 	struct rdma_cm_id *id;
 	struct ibv_qp *verbs;
+	struct hw_cq *recv_cq;
 	struct hw_qp qp; /* late completions and events find this one */
 };
 
@@ -146,10 +151,13 @@ static void deferred_qp_destroy(struct hw_deferred *deferred)
 		ibv_destroy_qp(entry->verbs);
 }
 
+/* Some devices (rxe) leave the flushes of a destroyed QP in its CQ: they name its entries. */
 static void deferred_qp_release(struct hw_deferred *deferred)
 {
 	struct deferred_qp *entry = nic_container_of(deferred, struct deferred_qp, deferred);
 
+	if (entry->recv_cq && !entry->recv_cq->destroyed)
+		hw_cq_fill(entry->recv_cq);
 	free(entry->qp.rq.wqe);
 	free(entry);
 }
@@ -203,6 +211,7 @@ bool hw_defer_qp(struct hw_qp *qp)
 		entry->qp.rq.wqe[i].qp = &entry->qp.base;
 		entry->qp.rq.wqe[i].kind = HW_WQE_GENERAL;
 	}
+	entry->recv_cq = hw_cq_of(qp, qp->init.recv_cq);
 	entry->verbs = qp->verbs;
 	entry->verbs->qp_context = &entry->qp;
 	hw_defer(&entry->deferred);

@@ -29,6 +29,7 @@ static void end_watch(struct hw_qp *qp)
 	TAILQ_INSERT_TAIL(&w->ending, qp, in_ending);
 }
 
+/* The kernel returns 0 also while it has nothing to send, because it waits for the last message. */
 void hw_hang_up(struct hw_qp *qp)
 {
 	if (qp->cm.id && rdma_disconnect(qp->cm.id) == 0)
@@ -47,7 +48,7 @@ static void end_hang_up(struct hw_qp *qp, enum nic_conn_end why)
 		in_order = false;
 	if (!in_order)
 		hw_qp_to_error(qp);
-	if (end_is_connected(qp) || qp->passive)
+	if (end_is_connected(qp) || qp->replied)
 		hw_hang_up(qp);
 }
 

@@ -47,6 +47,7 @@
 #define HW_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define HW_INLINE      64u  /* bytes that a post may carry inline, if the device can */
 #define HW_QP_BUCKETS  1024 /* of QPs, by QP number */
+#define HW_SEGMENTS    64   /* at most, of any request */
 #define HW_IB_PRIVATE \
 	56u /* private data of a request on InfiniBand and RoCE; its last byte is a length */
 #define HW_IB_LENGTH     0x80u /* set in that byte, if the peer is libdat */
@@ -192,6 +193,7 @@ struct hw_cq {
 	enum hw_armed verbs_armed;
 	bool told; /* cq_notify was called since the last `wait`, which need not sleep */
 	bool filling;
+	bool mute; /* its channel has failed: the device is gone */
 	bool sink;
 	ev_io watch;
 };
@@ -258,7 +260,8 @@ struct hw_qp {
 	struct hw_cm cm;
 	ev_timer deadline;
 	bool passive;
-	bool parted;     /* the peer has told of the end */
+	bool replied;    /* the request was accepted: the peer may be connected */
+	bool parted;     /* the peer has told of the end, or cannot be told */
 	bool hung_up;    /* the peer is told of the end, and has not answered: part.c */
 	bool unanswered; /* the peer has not answered, so destroying takes long: deferred.c */
 	bool bounded;    /* the program's deadline ends the attempts */

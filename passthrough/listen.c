@@ -193,6 +193,8 @@ int hw_accept(struct nic_conn *base, struct nic_qp *qp_base, const struct nic_co
 	qp->fed = true;
 	if (accept_request(qp, qp->cm.id))
 		hw_end(qp, NIC_END_ACCEPT_FAILED);
+	else
+		qp->replied = true;
 	return 0;
 }
 

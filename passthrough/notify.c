@@ -6,6 +6,8 @@
  * Then an event of the channel is the only sign that one came: the CQ is armed again as soon as an
  * event is read, and completions found without an event are not reported. iWARP has no such events.
  */
+#include <errno.h>
+
 #include "guard.h"
 
 static void cq_arm_verbs(struct hw_cq *cq, enum hw_armed what)
@@ -16,17 +18,26 @@ static void cq_arm_verbs(struct hw_cq *cq, enum hw_armed what)
 		cq->verbs_armed = what;
 }
 
-/* Read all events of the channel. True: there was one. */
+/*
+ * Read all events of the channel. True: there was one. When the kernel has removed the device, its
+ * channels have an error, and poll reports that each time.
+ */
 static bool cq_take_events(struct hw_cq *cq)
 {
 	struct ibv_cq *verbs;
 	bool taken = false;
 	void *ctx;
 
+	if (cq->mute)
+		return false;
 	while (ibv_get_cq_event(cq->channel, &verbs, &ctx) == 0) {
 		ibv_ack_cq_events(verbs, 1);
 		cq->verbs_armed = HW_ARMED_NOT;
 		taken = true;
+	}
+	if (errno != EAGAIN && errno != EINTR) {
+		cq->mute = true;
+		hw_unwatch(&cq->watch);
 	}
 	return taken;
 }
@@ -71,6 +82,8 @@ static void cq_arm_for_any(struct hw_cq *cq)
  */
 static void cq_watch(struct hw_cq *cq)
 {
+	if (cq->mute)
+		return;
 	if (!cq->base.waited || hw_cq_watched(cq) || cq->overcommitted)
 		hw_watch(&cq->watch);
 }

@@ -52,9 +52,22 @@ bool hw_part(struct hw_qp *qp)
 
 void hw_on_parting_event(struct hw_cm *cm, enum rdma_cm_event_type event)
 {
-	if (event == RDMA_CM_EVENT_DISCONNECTED || event == RDMA_CM_EVENT_TIMEWAIT_EXIT ||
-	    event == RDMA_CM_EVENT_DEVICE_REMOVAL)
+	switch (event) {
+	case RDMA_CM_EVENT_ESTABLISHED:
+		/* Before, there was no connection that the kernel could have ended. */
+		rdma_disconnect(cm->id);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_REJECTED:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		part_end(nic_container_of(cm, struct hw_parting, cm));
+		break;
+	default:
+		break;
+	}
 }
 
 void hw_part_now(struct nic_world *w)

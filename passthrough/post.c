@@ -7,8 +7,6 @@
 
 #include "cm.h"
 
-#define SEGMENTS_MAX 64
-
 static const enum ibv_wr_opcode opcodes[] = {
 	[NIC_OP_SEND] = IBV_WR_SEND,
 	[NIC_OP_WRITE] = IBV_WR_RDMA_WRITE,
@@ -118,6 +116,12 @@ HW_COLD int hw_send_refused(struct hw_qp *qp, const struct nic_send_wr *wr, int 
 	return accept_dead(qp, wr);
 }
 
+/* The device cannot have such a window: mlx5 none of more than 2 GiB. It has posted nothing. */
+static bool is_no_window(int err)
+{
+	return err == -EACCES || err == -EOPNOTSUPP || err == -EINVAL;
+}
+
 static HW_COLD int post_special(struct hw_qp *qp, const struct nic_send_wr *wr)
 {
 	struct hw_wqe *wqe;
@@ -135,7 +139,7 @@ static HW_COLD int post_special(struct hw_qp *qp, const struct nic_send_wr *wr)
 	wqe = hw_wq_next(&qp->sq);
 	fill_send(wqe, wr);
 	err = hw_post_bind(qp, wqe, wr);
-	if (err == -EACCES)
+	if (is_no_window(err))
 		return err;
 	if (err)
 		return err == -ENOMEM ? -EAGAIN : hw_send_refused(qp, wr, -err);
@@ -146,7 +150,7 @@ static HW_COLD int post_special(struct hw_qp *qp, const struct nic_send_wr *wr)
 int hw_post_send(struct nic_qp *base, const struct nic_send_wr *wr)
 {
 	struct hw_qp *qp = hw_qp(base);
-	struct ibv_sge sge[SEGMENTS_MAX];
+	struct ibv_sge sge[HW_SEGMENTS];
 	struct ibv_send_wr verbs, *bad;
 	struct hw_wqe *wqe;
 	int err;

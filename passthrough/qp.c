@@ -353,7 +353,7 @@ uint32_t hw_qp_reset(struct nic_qp *base)
 	hw_cm_drop_qp(qp);
 	forget_requests(qp);
 	qp->taken = 0;
-	qp->passive = qp->why_unknown = qp->unanswered = false;
+	qp->passive = qp->replied = qp->why_unknown = qp->unanswered = false;
 	qp->hung_up = qp->parted = false;
 	return 0;
 }

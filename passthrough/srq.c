@@ -76,9 +76,15 @@ static inline int srq_post_one(struct hw_srq *srq, uint64_t wr_id, uint8_t flags
 
 int hw_srq_post(struct nic_srq *base, const struct nic_recv_wr *wr)
 {
-	struct ibv_recv_wr verbs = { .sg_list = (struct ibv_sge *)(uintptr_t)wr->sge,
-				     .num_sge = wr->num_sge };
+	struct ibv_sge sge[HW_SEGMENTS];
+	struct ibv_recv_wr verbs = { .sg_list = sge };
 
+	/* Empty ones are left out: mlx5 takes the length 0 for 2 GiB. */
+	for (uint16_t i = 0; i < wr->num_sge; i++)
+		if (wr->sge[i].length > 0)
+			sge[verbs.num_sge++] = (struct ibv_sge){ .addr = wr->sge[i].addr,
+								 .length = wr->sge[i].length,
+								 .lkey = wr->sge[i].lkey };
 	return srq_post_one(hw_srq(base), wr->wr_id, (uint8_t)wr->flags, &verbs);
 }
 

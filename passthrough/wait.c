@@ -80,7 +80,8 @@ void hw_wake(struct nic *nic)
 static int wait_sleep(struct hw_waiter *waiter, struct hw_cq *cq, uint64_t ns)
 {
 	struct pollfd fds[2] = { { .fd = waiter->fd, .events = POLLIN },
-				 { .fd = cq ? cq->channel->fd : -1, .events = POLLIN } };
+				 { .fd = cq && !cq->mute ? cq->channel->fd : -1,
+				   .events = POLLIN } };
 	struct timespec ts = { .tv_sec = (time_t)(ns / 1000000000ul),
 			       .tv_nsec = (long)(ns % 1000000000ul) };
 	int n, err, cancel;

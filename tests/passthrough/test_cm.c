@@ -65,6 +65,109 @@ START_TEST(a_peer_hears_of_the_end_though_the_first_message_of_it_is_lost)
 }
 END_TEST
 
+/* ---- answers ---- */
+
+/* A device that refuses a state of the QP: the peer does not wait for its own limit. */
+START_TEST(a_request_that_cannot_be_accepted_is_rejected_at_once)
+{
+	DAT_CR_HANDLE cr;
+
+	w.a.ep = plain_ep(&w.a);
+	w.b.ep = plain_ep(&w.b);
+	cr = request(w.a.ep, &w.b, QUAL);
+	stub_fail("rdma_init_qp_attr", 2, EIO, false);
+	must(dat_cr_accept(cr, w.b.ep, 0, NULL));
+	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
+}
+END_TEST
+
+/* The side that asked has the answer, and its last message is lost. */
+static void accept_in_part(void)
+{
+	DAT_CR_HANDLE cr;
+
+	w.a.ep = plain_ep(&w.a);
+	w.b.ep = plain_ep(&w.b);
+	cr = request(w.a.ep, &w.b, QUAL);
+	stub_config.lose = STUB_RTU;
+	stub_config.resends = false;
+	must(dat_cr_accept(cr, w.b.ep, 0, NULL));
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	expect_state(w.b.ep, DAT_EP_STATE_COMPLETION_PENDING);
+}
+
+/* When that comes at last, the end is in progress, or it is over. */
+START_TEST(an_end_before_the_last_message_of_the_connection_is_told_after_it)
+{
+	int before;
+
+	accept_in_part();
+	if (_i)
+		post_recv(&w.b, w.b.ep, 0);
+	stub_lock();
+	stub_config.flush_polls = _i ? 1 << 30 : 0;
+	stub_unlock();
+	must(dat_ep_disconnect(w.b.ep, DAT_CLOSE_ABRUPT_FLAG));
+	if (!_i)
+		expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	expect_no_event(w.a.connect);
+	before = stub_objects();
+	stub_resend();
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	stub_lock();
+	stub_config.flush_polls = 0;
+	stub_unlock();
+	if (_i)
+		expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	/* No id waits for anything. */
+	stub_await_objects(before - 2);
+}
+END_TEST
+
+START_TEST(a_connection_whose_peer_rejects_it_late_is_disconnected)
+{
+	accept_in_part();
+	must(dat_ep_free(w.b.ep));
+	w.b.ep = DAT_HANDLE_NULL;
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	expect_state(w.a.ep, DAT_EP_STATE_DISCONNECTED);
+}
+END_TEST
+
+/* The QP that has Receives. */
+static struct stub_qp *receiving_qp(void)
+{
+	struct stub_qp *qp = NULL;
+
+	for (uint32_t i = 0; i < STUB_QP; i++)
+		if (stub_qp_by_number(i) &&
+		    stub_qp_by_number(i)->own.put != stub_qp_by_number(i)->own.get)
+			qp = stub_qp_by_number(i);
+	ck_assert_ptr_nonnull(qp);
+	return qp;
+}
+
+/* The rejection tells the cause of the flush, unless it is too late for that. */
+START_TEST(a_late_rejection_may_follow_a_flush)
+{
+	DAT_COUNT nmore;
+	DAT_EVENT event;
+
+	accept_in_part();
+	post_recv(&w.a, w.a.ep, 1);
+	stub_config.lose = STUB_DREQ;
+	stub_to_error(receiving_qp());
+	expect_dto(w.a.recv, w.a.ep, 1, DAT_DTO_ERR_FLUSHED);
+	must(dat_ep_free(w.b.ep));
+	w.b.ep = DAT_HANDLE_NULL;
+	must(dat_evd_wait(w.a.connect, DAT_TIMEOUT_INFINITE, 1, &event, &nmore));
+	ck_assert(event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED ||
+		  event.event_number == DAT_CONNECTION_EVENT_BROKEN);
+	expect_state(w.a.ep, DAT_EP_STATE_DISCONNECTED);
+}
+END_TEST
+
 /* ---- ends in progress ---- */
 
 /* Neither can be over: the device does not flush, or a Send has no Receive. */
@@ -395,6 +498,13 @@ static void fill(Suite *suite)
 		 setup_on_infiniband);
 	unit_add(suite, an_answer_that_does_not_arrive_is_an_error_of_who_accepts, COUNT(fates),
 		 setup_on_infiniband);
+	unit_add(suite, a_request_that_cannot_be_accepted_is_rejected_at_once, 1,
+		 setup_on_infiniband);
+	unit_add(suite, an_end_before_the_last_message_of_the_connection_is_told_after_it, 2,
+		 setup_on_infiniband);
+	unit_add(suite, a_connection_whose_peer_rejects_it_late_is_disconnected, 1,
+		 setup_on_infiniband);
+	unit_add(suite, a_late_rejection_may_follow_a_flush, 1, setup_on_infiniband);
 	unit_add(suite, a_device_may_be_removed_before_there_is_a_connection, 1,
 		 setup_on_infiniband);
 	unit_add(suite, A5_private_data_of_another_kind_of_peer_is_whole, COUNT(lengths),

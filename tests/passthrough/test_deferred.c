@@ -194,20 +194,28 @@ START_TEST(an_adapter_with_an_EP_that_was_not_answered_is_closed_at_once)
 }
 END_TEST
 
+static struct stub_qp *asking_qp(void)
+{
+	struct stub_qp *qp = NULL;
+
+	for (uint32_t i = 0; i < STUB_QP; i++)
+		if (stub_qp_by_number(i) && stub_qp_by_number(i)->asked)
+			qp = stub_qp_by_number(i);
+	ck_assert_ptr_nonnull(qp);
+	return qp;
+}
+
 /* Late completions and events find no Endpoint. */
 START_TEST(what_comes_late_for_an_EP_that_is_gone_is_dropped)
 {
 	struct ibv_wc late = { .status = IBV_WC_WR_FLUSH_ERR, .opcode = IBV_WC_RECV };
-	struct stub_qp *qp = NULL;
+	struct stub_qp *qp;
 	DAT_EP_HANDLE ep;
 	DAT_CR_HANDLE cr;
 
 	plain_pair();
 	cr = ask(false, &ep);
-	for (uint32_t i = 0; i < STUB_QP; i++)
-		if (stub_qp_by_number(i) && stub_qp_by_number(i)->asked)
-			qp = stub_qp_by_number(i);
-	ck_assert_ptr_nonnull(qp);
+	qp = asking_qp();
 	late.wr_id = qp->own.at[0].wr_id;
 	late.qp_num = qp->v.qp_num;
 	stub_hold(true);
@@ -224,6 +232,38 @@ START_TEST(what_comes_late_for_an_EP_that_is_gone_is_dropped)
 }
 END_TEST
 
+/* The QP is flushed as late as it is destroyed. Its completions name memory that goes with it. */
+START_TEST(no_completion_is_left_of_an_EP_that_is_gone)
+{
+	DAT_EP_HANDLE ep, next;
+	DAT_CR_HANDLE cr;
+	struct stub_cq *cq;
+	uint32_t put;
+
+	plain_pair();
+	stub_config.cleans = false;
+	stub_config.flush_polls = INT_MAX / 2;
+	cr = ask(false, &ep);
+	cq = (struct stub_cq *)asking_qp()->v.recv_cq;
+	put = cq->put;
+	must(dat_ep_free(ep));
+	must(dat_cr_reject(cr));
+	stub_await_objects(before);
+	/* When the next one is being destroyed, nothing of the former is there any more. */
+	next = plain_ep(&w.b);
+	cr = request(next, &w.a, QUAL + 2);
+	stub_hold(true);
+	must(dat_ep_free(next));
+	stub_await_held(1);
+	stub_lock();
+	ck_assert_uint_eq(cq->put, put + 2);
+	ck_assert_uint_eq(cq->get, cq->put);
+	stub_unlock();
+	must(dat_cr_reject(cr));
+	let_go();
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_test_loop(suite, an_EP_that_was_not_answered_is_freed_at_once, 2);
@@ -231,6 +271,7 @@ static void fill(Suite *suite)
 	unit_test_loop(suite, an_EP_that_gave_up_asking_can_be_used_again_at_once, 2);
 	unit_test_loop(suite, a_request_that_was_given_up_a_moment_ago_is_accepted_in_vain, 2);
 	unit_test_loop(suite, an_adapter_with_an_EP_that_was_not_answered_is_closed_at_once, 2);
+	unit_test(suite, no_completion_is_left_of_an_EP_that_is_gone);
 	unit_test(suite, what_comes_late_for_an_EP_that_is_gone_is_dropped);
 }
 

@@ -160,6 +160,47 @@ START_TEST(H6_a_mark_is_seen_though_nobody_looks_any_more)
 }
 END_TEST
 
+/* ---- completion channels of a device that is removed ---- */
+
+static void wait_a_while(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+
+	must_fail(dat_evd_wait(evd, 20000, 1, &event, &nmore), DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
+}
+
+START_TEST(a_thread_that_waits_sleeps_though_its_channel_has_an_error)
+{
+	int reads;
+
+	plain_pair();
+	stub_break_channels();
+	wait_a_while(w.b.recv);
+	reads = stub_reads_of_broken();
+	ck_assert_int_gt(reads, 0);
+	wait_a_while(w.b.recv);
+	ck_assert_int_eq(stub_reads_of_broken(), reads);
+}
+END_TEST
+
+/* The event thread watches the channel of an EVD for the mark. */
+START_TEST(the_event_thread_sleeps_though_a_channel_has_an_error)
+{
+	plain_pair();
+	must(dat_ep_set_watermark(w.b.ep, 4, DAT_WATERMARK_INFINITE));
+	stub_break_channels();
+	stub_await_read_of_broken();
+	wait_a_while(w.b.async);
+	ck_assert_int_eq(stub_reads_of_broken(), 1);
+	post_recv(&w.b, w.b.ep, 0);
+	stub_remove_device();
+	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_BROKEN);
+	ck_assert_int_eq(drain(w.b.recv), 1);
+	ck_assert_int_eq(stub_reads_of_broken(), 1);
+}
+END_TEST
+
 /* The device raises one event for each arming, so a second one before it is a call too many. */
 START_TEST(a_CQ_that_is_armed_is_not_armed_again)
 {
@@ -475,6 +516,8 @@ static void fill(Suite *suite)
 	unit_test(suite, events_that_concern_nobody_change_nothing);
 	unit_test(suite, E9_one_completion_too_many_overflows_though_nobody_looks);
 	unit_test(suite, H6_a_mark_is_seen_though_nobody_looks_any_more);
+	unit_test(suite, a_thread_that_waits_sleeps_though_its_channel_has_an_error);
+	unit_test(suite, the_event_thread_sleeps_though_a_channel_has_an_error);
 	unit_test(suite, a_CQ_that_is_armed_is_not_armed_again);
 	unit_add(suite, A2a_where_solicited_completions_alone_are_news_the_device_picks_them, 2,
 		 setup_on_infiniband);

@@ -194,6 +194,28 @@ START_TEST(five_hundred_connections_leave_no_object_and_no_Receive_behind)
 }
 END_TEST
 
+START_TEST(the_device_gets_no_empty_segment)
+{
+	DAT_LMR_TRIPLET iov[] = { segment(&w.b, 0, 0), segment(&w.b, 0, SHORT),
+				  segment(&w.b, 1, 0) };
+	struct stub_ring *ring;
+	struct stub_recv *recv;
+
+	srq_pair(SIZE);
+	ring = &((struct stub_srq *)srq_qp()->v.srq)->ring;
+	must(dat_srq_post_recv(w.b.srq, 3, iov, cookie(0)));
+	must(dat_srq_post_recv(w.b.srq, 1, iov, cookie(1)));
+	recv = &ring->at[ring->get & ring->mask];
+	ck_assert_int_eq(recv->num_sge, 1);
+	ck_assert_uint_eq(recv->sge[0].addr, iov[1].virtual_address);
+	ck_assert_uint_eq(recv->length, SHORT);
+	recv = &ring->at[(ring->get + 1) & ring->mask];
+	ck_assert_int_eq(recv->num_sge, 0);
+	post_send(&w.a, w.a.ep, 2, SHORT);
+	expect_dto(w.b.recv, w.b.ep, 0, DAT_DTO_SUCCESS);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_test_loop(suite, Q4_a_freed_Endpoint_gives_back_what_it_took_from_its_SRQ,
@@ -201,6 +223,7 @@ static void fill(Suite *suite)
 	unit_test_loop(suite, Q4_a_reset_Endpoint_gives_back_what_it_took_from_its_SRQ,
 		       COUNT(devices));
 	unit_test(suite, five_hundred_connections_leave_no_object_and_no_Receive_behind);
+	unit_test(suite, the_device_gets_no_empty_segment);
 	unit_test(suite, a_flush_that_never_comes_is_counted_once);
 	unit_test(suite, each_end_of_an_Endpoint_leaves_the_device_time_to_flush);
 }

@@ -253,6 +253,25 @@ START_TEST(page_a_window_that_memory_cannot_have_is_refused_and_the_connection_s
 }
 END_TEST
 
+static const int refusals[] = { EOPNOTSUPP, EINVAL };
+
+/* mlx5 has no window of more than 2 GiB. */
+START_TEST(page_a_window_that_the_device_cannot_have_is_refused_and_the_connection_stays)
+{
+	prepare();
+	stub_fail("ibv_bind_mw", 1, refusals[_i], false);
+	must_fail(dat_rmr_bind(rmr, &range, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, w.b.ep, cookie(7),
+			       DAT_COMPLETION_DEFAULT_FLAG, NULL),
+		  DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	ck_assert_int_eq(stub_failed("ibv_bind_mw"), 1);
+	bind_it();
+	expect_bind(w.b.request, rmr, 7, DAT_DTO_SUCCESS);
+	expect_state(w.b.ep, DAT_EP_STATE_CONNECTED);
+	must(dat_rmr_free(rmr));
+	must(dat_lmr_free(lmr));
+}
+END_TEST
+
 /* A region's pages may be missing in a child: what libdat registers shares none with anything. */
 START_TEST(what_is_registered_for_windows_has_a_page_of_its_own)
 {
@@ -310,6 +329,10 @@ static void fill(Suite *suite)
 {
 	unit_test(suite, page_memory_that_is_read_only_can_be_registered_for_reading);
 	unit_test(suite, page_a_window_that_memory_cannot_have_is_refused_and_the_connection_stays);
+	unit_test_loop(
+		suite,
+		page_a_window_that_the_device_cannot_have_is_refused_and_the_connection_stays,
+		COUNT(refusals));
 	unit_test(suite, what_is_registered_for_windows_has_a_page_of_its_own);
 	unit_test(suite, a_window_that_cannot_be_made_leaves_no_page);
 	unit_test(suite, page_a_region_is_in_use_from_the_bind_on_though_nobody_has_looked);

@@ -34,6 +34,7 @@ struct stub_id {
 	struct stub_id *peer;
 	uint16_t port, remote_port;
 	bool listens, connected, hung_up;
+	bool open; /* the connection manager has a connection: who accepts waits for RTU */
 	bool heard, answered; /* the peer's DREQ has come; its DREP is sent */
 	bool asked;
 	bool gave_up;  /* an answer came, and it did not take it */
@@ -316,7 +317,7 @@ static bool rejects(const struct stub_id *id)
 {
 	if (id->asked || id->gave_up)
 		return !stub_config.iwarp;
-	return !id->connected && id->peer->asked;
+	return id->connected ? !id->open : id->peer->asked;
 }
 
 int rdma_destroy_id(struct rdma_cm_id *base)
@@ -334,7 +335,7 @@ int rdma_destroy_id(struct rdma_cm_id *base)
 	if (id->peer) {
 		if (id->connected && id->heard && !id->answered && !stub_config.iwarp)
 			send_message(id, STUB_DREP, NULL);
-		else if (id->connected && !id->hung_up && !id->heard)
+		else if (id->open && !id->hung_up && !id->heard)
 			send_message(id, STUB_DREQ, NULL);
 		else if (rejects(id))
 			send_message(id, STUB_REJ, &nothing);
@@ -494,6 +495,7 @@ int rdma_notify(struct rdma_cm_id *id, enum ibv_event_type event)
 		return -1;
 	stub_lock();
 	notified += event == IBV_EVENT_COMM_EST;
+	id_of(id)->open |= id_of(id)->connected;
 	if (stub_config.quiet_accept && event == IBV_EVENT_COMM_EST)
 		tell(id_of(id), RDMA_CM_EVENT_ESTABLISHED, 0);
 	stub_unlock();
@@ -681,6 +683,8 @@ static void on_reply(struct stub_id *id, const struct rdma_conn_param *param)
 		other->ack_timeout = peer->ack_timeout;
 	stub_connect(other, own);
 	id->connected = peer->connected = true;
+	peer->open = true;
+	id->open = stub_config.iwarp;
 	set_asked(peer, false);
 	put_param(tell(peer, RDMA_CM_EVENT_ESTABLISHED, 0), param);
 	if (!stub_config.quiet_accept)
@@ -692,6 +696,7 @@ static void on_reject(struct stub_id *to, const struct rdma_conn_param *param)
 	int by_iwarp = stub_config.reset ? -ECONNREFUSED : -ECONNRESET;
 
 	set_asked(to, false);
+	to->open = false;
 	put_data(tell(to, RDMA_CM_EVENT_REJECTED, stub_config.iwarp ? by_iwarp : REJECT_CONSUMER),
 		 param->private_data, param->private_data_len);
 }
@@ -707,6 +712,7 @@ static void deliver(struct stub_id *id, struct stub_id *to, enum stub_message me
 		on_reply(id, param);
 		break;
 	case STUB_RTU:
+		to->open = true;
 		tell(to, RDMA_CM_EVENT_ESTABLISHED, 0);
 		break;
 	case STUB_REJ:
@@ -828,7 +834,10 @@ int rdma_reject(struct rdma_cm_id *base, const void *data, uint8_t size)
 	return 0;
 }
 
-/* On InfiniBand the caller gets its event only after the peer has answered. */
+/*
+ * On InfiniBand the caller gets its event only after the peer has answered, and without a
+ * connection nothing is sent and the call succeeds.
+ */
 int rdma_disconnect(struct rdma_cm_id *base)
 {
 	struct stub_id *id = id_of(base), *peer = id->peer;
@@ -836,10 +845,12 @@ int rdma_disconnect(struct rdma_cm_id *base)
 	if (refused("rdma_disconnect"))
 		return -1;
 	stub_lock();
-	if (!id->connected || id->hung_up) {
+	if ((!id->open && !id->heard) || id->hung_up) {
+		if (!stub_config.iwarp)
+			to_error(id);
 		stub_unlock();
 		errno = EINVAL;
-		return -1;
+		return stub_config.iwarp ? -1 : 0;
 	}
 	id->hung_up = true;
 	to_error(id);

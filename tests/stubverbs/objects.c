@@ -294,12 +294,62 @@ int ibv_destroy_cq(struct ibv_cq *base)
 	return 0;
 }
 
+static int reads_of_broken;
+
+void stub_break_channels(void)
+{
+	struct stub_cq *cq;
+
+	stub_lock();
+	for (cq = cqs; cq; cq = cq->next_of_all) {
+		if (!cq->v.channel)
+			continue;
+		((struct stub_channel *)cq->v.channel)->broken = true;
+		stub_signal(cq->v.channel->fd);
+	}
+	stub_unlock();
+}
+
+int stub_reads_of_broken(void)
+{
+	int n;
+
+	stub_lock();
+	n = reads_of_broken;
+	stub_unlock();
+	return n;
+}
+
+void stub_await_read_of_broken(void)
+{
+	stub_lock();
+	while (reads_of_broken == 0)
+		stub_wait();
+	stub_unlock();
+}
+
+static bool is_broken(const struct stub_channel *channel)
+{
+	bool broken;
+
+	stub_lock();
+	broken = channel->broken;
+	reads_of_broken += broken;
+	stub_changed();
+	stub_unlock();
+	return broken;
+}
+
 int ibv_get_cq_event(struct ibv_comp_channel *base, struct ibv_cq **cq, void **cq_context)
 {
 	struct stub_channel *channel = (struct stub_channel *)base;
 	struct stub_cq *first;
 	uint64_t value;
 
+	if (is_broken(channel)) {
+		errno = EIO;
+		return -1;
+	}
 	if (read(base->fd, &value, sizeof(value)) < 0)
 		return -1;
 	stub_lock();

@@ -129,6 +129,13 @@ extern void (*stub_before_arming)(struct ibv_cq *cq);
 void stub_await_armed(struct ibv_cq *cq, bool solicited_only);
 /* The number of QPs in the error state that were destroyed before their Receives were flushed */
 int stub_unflushed(void);
+/*
+ * The kernel has removed the device: each completion channel has an error, is readable, and stays
+ * so. How many times one was read since; wait for the first time.
+ */
+void stub_break_channels(void);
+int stub_reads_of_broken(void);
+void stub_await_read_of_broken(void);
 /* The number of CQs with this completion vector. */
 int stub_cqs_of(int vector);
 /* The type of service of an id that listens, or of one that does not; -1: not set, or no such id */
@@ -179,6 +186,7 @@ struct stub_cq {
 
 struct stub_channel {
 	struct ibv_comp_channel v;
+	bool broken;
 	struct stub_cq *first;
 };
 

@@ -85,7 +85,8 @@ static int await_answer(struct rs_socket *rs)
 	while (!err && rs->state == RS_CONNECTING)
 		err = rs_wait(rs, "rconnect");
 	if (!err && rs->state != RS_CONNECTED) {
-		err = -rs->pending_error;
+		/* Another thread may have taken SO_ERROR meanwhile. */
+		err = -rs->error;
 		rs->pending_error = 0;
 	}
 	return err;

@@ -66,6 +66,12 @@ static short wanted_events(const struct pollfd *pfd)
 	return events;
 }
 
+/* What rpoll returns for this rsocket: no completion is looked for. */
+static short ready_events(const struct rs_socket *rs, const struct pollfd *pfd)
+{
+	return rs->closed ? POLLNVAL : (short)(events_of(rs) & wanted_events(pfd));
+}
+
 /* ---- rounds ---- */
 
 /* The descriptors that one round waits for. */
@@ -120,9 +126,7 @@ static int test_sockets(struct round *r)
 			continue;
 		pthread_mutex_lock(&rs->mutex);
 		rs_progress(rs); /* one that may be sent to may have something to read, too */
-		pfd->revents = events_of(rs) & wanted_events(pfd);
-		if (rs->closed)
-			pfd->revents = POLLNVAL;
+		pfd->revents = ready_events(rs, pfd);
 		pthread_mutex_unlock(&rs->mutex);
 		ready += pfd->revents != 0;
 	}
@@ -146,6 +150,9 @@ static bool gather_fds(struct round *r)
 		}
 		pthread_mutex_lock(&rs->mutex);
 		n = rs_wait_begin(rs, &r->all[r->count]);
+		/* Since the test, another thread may have handled what this one waits for. */
+		if (n > 0 && ready_events(rs, &r->fds[i]))
+			quiet = false;
 		/* The program does not ask for requests: they do not wake it. */
 		if (rs->state == RS_LISTENING && !(wanted_events(&r->fds[i]) & POLLIN))
 			r->all[r->count + 1].fd = -1;
