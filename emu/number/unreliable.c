@@ -198,7 +198,7 @@ static void take_connected(struct emu_world *w, struct emu_qp *qp, const struct 
 static void send_to_group(struct emu_world *w, const struct emu_qp *qp, uint32_t index,
 			  struct emu_letter *letter)
 {
-	const uint8_t *gid = (const uint8_t *)(letter + 1) + NIC_GRH - NIC_GID;
+	const uint8_t *gid = emu_letter_group(letter);
 	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, index);
 	uint32_t place = 0, to = emu_group_next(w, gid, &place);
 

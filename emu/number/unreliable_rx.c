@@ -3,6 +3,7 @@
  * The responder of a QP whose packets are never answered: what it cannot take, it drops.
  */
 #include "emu/fabric/adapter.h"
+#include "emu/fabric/group.h"
 #include "emu/fabric/trace.h"
 #include "emu/mem.h"
 #include "number.h"
@@ -140,6 +141,8 @@ static void deliver_datagram(struct emu_world *w, const struct emu_unanswered *u
 	struct emu_wq *wq = emu_recv_queue(u->qp, emu_recv_srq(w, u->qp));
 	const struct emu_rwqe *wqe = emu_wqe(w, wq, wq->get);
 
+	if (letter->group && !emu_group_has(w, emu_qp_index(w, u->qp), emu_letter_group(letter)))
+		return ignore_packet(w, u, "GROUP");
 	if (letter->qkey != path_of(w, u->qp)->qkey)
 		return ignore_packet(w, u, "Q_KEY");
 	if (emu_wq_count(wq) == 0)

@@ -497,6 +497,33 @@ START_TEST(each_qp_of_a_group_gets_a_copy)
 }
 END_TEST
 
+/* With and without another QP that takes the place of the one that has left. */
+START_TEST(a_copy_for_a_qp_that_has_left_the_group_is_dropped)
+{
+	struct letter letter;
+	struct ibv_ah *ah;
+
+	begin_ud();
+	ah = handle_of_group(&a);
+	letter = letter_to_group(&a, ah);
+	ck_assert_int_eq(ibv_attach_mcast(b.qp, &group, 0), 0);
+	ck_assert_int_eq(verbs_recv(&b, 1, 100, 100), 0);
+	ck_assert_int_eq(post(&a, &letter), 0);
+	ck_assert_int_eq(ibv_detach_mcast(b.qp, &group, 0), 0);
+	if (_i) {
+		ck_assert_int_eq(ibv_destroy_qp(b.qp), 0);
+		verbs_make_qp(&b);
+		for (int state = IBV_QPS_INIT; state <= IBV_QPS_RTS; state++)
+			ck_assert_int_eq(verbs_modify(&b, &a, (enum ibv_qp_state)state), 0);
+		ck_assert_int_eq(verbs_recv(&b, 1, 100, 100), 0);
+	}
+	expect(&a, IBV_WC_SUCCESS);
+	expect_nothing(&b);
+	ck_assert_int_eq(ibv_destroy_ah(ah), 0);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
 START_TEST(the_sender_in_the_group_gets_a_copy_and_a_lost_one_is_lost_alone)
 {
 	struct letter letter;
@@ -695,6 +722,7 @@ static void fill(Suite *suite)
 	unit_add(suite, datagrams_take_the_receives_of_a_shared_queue, 1, NULL);
 	unit_add(suite, a_batch_of_datagrams_names_their_receivers, 1, NULL);
 	unit_add(suite, each_qp_of_a_group_gets_a_copy, 1, NULL);
+	unit_add(suite, a_copy_for_a_qp_that_has_left_the_group_is_dropped, 2, NULL);
 	unit_add(suite, the_sender_in_the_group_gets_a_copy_and_a_lost_one_is_lost_alone, 1, NULL);
 	unit_add(suite, only_a_datagram_qp_joins_a_group_and_only_of_a_multicast_gid, 1, NULL);
 	unit_add(suite, a_connected_qp_sends_and_writes_without_an_answer, 1, NULL);
