@@ -24,6 +24,8 @@
 
 #define PACKET_MASK ((1u << EMU_EV_TRIES) - 1)
 
+_Static_assert(EMU_MEMBERS < EMU_EVENTS_RESERVE / 2, "the copies of a datagram need no more");
+
 static struct emu_path *path_of(struct emu_world *w, const struct emu_qp *qp)
 {
 	return &EMU_AT(w->fab->path, emu_qp_index(w, qp));
@@ -213,12 +215,18 @@ static void send_to_group(struct emu_world *w, const struct emu_qp *qp, uint32_t
 	} while (to);
 }
 
+/*
+ * It is lost if the event queue is full. A post fails then; but all that waited in a pause is sent
+ * at once. The copies for one group always have room.
+ */
 static void send_datagram(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 {
 	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, index);
 	struct emu_letter *letter = emu_letter(emu_wqe(w, &qp->sq, index));
 
 	qp->sq_next = index + 1;
+	if (!emu_clock_has_room(w))
+		letter->left = 0;
 	if (letter->left == 0)
 		return;
 	if (letter->group)

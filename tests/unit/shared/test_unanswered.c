@@ -95,6 +95,49 @@ static void run_all(void)
 		emu_run_first(world);
 }
 
+/* ---- what waited in a pause is sent at once ---- */
+
+static void fill_queue(uint32_t events)
+{
+	for (uint32_t i = 0; i < events; i++)
+		fab->heap[i] = (struct emu_event){ .order = EMU_EV_UNANSWERED, .qp = SENDER };
+	fab->events = events;
+}
+
+/* Three to a group of two, with room for one. No event runs meanwhile. */
+START_TEST(datagrams_that_find_no_room_on_the_event_queue_are_lost)
+{
+	const uint8_t gid[NIC_GID] = { 0xff, 0x12, [15] = 1 };
+	const uint32_t room = EMU_EVENTS - EMU_EVENTS_RESERVE;
+	struct emu_qp *qp = make_qps(NIC_QP_DATAGRAM);
+
+	for (uint32_t i = 0; i < 2; i++) {
+		fab->member[i].qp = FIRST + i;
+		memcpy(fab->member[i].gid, gid, NIC_GID);
+	}
+	fab->members = 2;
+	for (int i = 0; i < 3; i++) {
+		struct emu_letter *letter = put_request(qp, 8);
+
+		letter->group = true;
+		memcpy((uint8_t *)(letter + 1) + NIC_GRH - NIC_GID, gid, NIC_GID);
+	}
+	fill_queue(room - 1);
+	emu_unreliable.resume(world, qp);
+	ck_assert_uint_eq(fab->events, room + 1);
+	ck_assert_uint_eq(letter_at(0)->left, 2);
+	ck_assert_uint_eq(letter_at(1)->left, 0);
+	ck_assert_uint_eq(letter_at(2)->left, 0);
+	ck_assert_uint_eq(qp->sq.get, 0);
+	fill_queue(0);
+	schedule(0, FIRST);
+	schedule(0, SECOND);
+	run_all();
+	ck_assert_uint_eq(qp->sq.get, 3);
+	fab->members = 0;
+}
+END_TEST
+
 /* ---- a process dies while it runs a packet ---- */
 
 /* The next packet has been sent, or all is done but the end of the event. */
@@ -167,6 +210,7 @@ static void fill(Suite *suite)
 	tcase_add_loop_test(
 		tcase, requests_of_a_connected_qp_complete_though_a_process_dies_in_each_packet, 0,
 		2 * MOMENTS);
+	tcase_add_test(tcase, datagrams_that_find_no_room_on_the_event_queue_are_lost);
 	tcase_add_test(tcase, a_copy_for_a_group_counts_once_though_a_process_dies_in_its_packet);
 	suite_add_tcase(suite, tcase);
 }
