@@ -185,15 +185,12 @@ static void take_datagram(struct emu_world *w, const struct emu_qp *qp,
 static void take_connected(struct emu_world *w, struct emu_qp *qp, const struct nic_send_wr *wr,
 			   struct emu_swqe *wqe)
 {
-	const struct emu_path *path = path_of(w, qp);
 	struct emu_letter *letter = emu_letter(wqe);
 
 	if (letter->status == NIC_WC_SUCCESS && !keys_allow(w, qp, wr))
 		letter->status = NIC_WC_LOCAL_PROTECTION;
 	wqe->num_sge = wr->num_sge;
 	emu_copy_sge((struct nic_sge *)(letter + 1), wr->sge, wr->num_sge);
-	letter->adapter = path->adapter;
-	letter->to = path->to;
 }
 
 /* A copy for each member; if there is none, one that has no receiver. */
@@ -236,11 +233,15 @@ static void send_datagram(struct emu_world *w, struct emu_qp *qp, uint32_t index
 				put_on_wire(w, qp, link_to(w, qp, letter->adapter), wqe->length));
 }
 
+/* It goes where the path leads now, which may have changed in a pause. */
 static void send_connected(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 {
+	const struct emu_path *path = path_of(w, qp);
 	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, index);
 	struct emu_letter *letter = emu_letter(emu_wqe(w, &qp->sq, index));
 
+	letter->adapter = path->adapter;
+	letter->to = path->to;
 	qp->link = link_to(w, qp, letter->adapter);
 	if (letter->left)
 		letter->arrival = put_on_wire(w, qp, qp->link, wqe->length);

@@ -657,6 +657,34 @@ START_TEST(a_gid_of_another_network_is_no_adapters)
 }
 END_TEST
 
+/* In state SQD a program may correct the address that it gave in RTR. */
+START_TEST(what_waits_in_SQD_goes_to_the_address_that_is_set_there)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+
+	verbs_begin_of(&a, &b, IBV_QPT_UC);
+	ck_assert_int_eq(verbs_recv(&b, 1, 0, 100), 0);
+	ck_assert_int_eq(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE), 0);
+	for (int state = IBV_QPS_INIT; state <= IBV_QPS_RTS; state++) {
+		attr = verbs_attr(&a, &b);
+		attr.qp_state = (enum ibv_qp_state)state;
+		attr.ah_attr.dlid = a.port.lid;
+		ck_assert_int_eq(
+			ibv_modify_qp(a.qp, &attr, verbs_mask_of(IBV_QPT_UC, attr.qp_state)), 0);
+	}
+	attr.qp_state = IBV_QPS_SQD;
+	ck_assert_int_eq(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE), 0);
+	ck_assert_int_eq(verbs_send(&a, &b, IBV_WR_SEND, 8, 0), 0);
+	attr.ah_attr.dlid = b.port.lid;
+	ck_assert_int_eq(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE | IBV_QP_AV), 0);
+	attr.qp_state = IBV_QPS_RTS;
+	ck_assert_int_eq(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE), 0);
+	expect(&a, IBV_WC_SUCCESS);
+	expect(&b, IBV_WC_SUCCESS);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
 START_TEST(a_lost_packet_takes_its_message_along_and_no_other)
 {
 	begin_with_faults("packets=SEND nth=2 verdict=drop", IBV_QPT_UC);
@@ -728,6 +756,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_connected_qp_sends_and_writes_without_an_answer, 1, NULL);
 	unit_add(suite, what_a_connected_peer_cannot_take_is_dropped_in_silence, 1, NULL);
 	unit_add(suite, a_gid_of_another_network_is_no_adapters, 1, NULL);
+	unit_add(suite, what_waits_in_SQD_goes_to_the_address_that_is_set_there, 1, NULL);
 	unit_add(suite, a_lost_packet_takes_its_message_along_and_no_other, 1, NULL);
 	unit_add(suite, lost_and_late_datagrams_are_successful_for_their_sender, 1, NULL);
 }
