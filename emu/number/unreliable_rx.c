@@ -325,12 +325,16 @@ enum nic_wc_status emu_unreliable_deliver(struct emu_world *w, const struct emu_
 
 	if (!u->qp)
 		return status;
-	emu_pause_hear(w, u->qp);
 	if (u->sender->kind == NIC_QP_DATAGRAM) {
 		deliver_datagram(w, u);
 		return status;
 	}
-	why = leads_back(w, u) ? place_packet(w, u, &status) : "PEER";
+	if (!leads_back(w, u)) {
+		ignore_packet(w, u, "PEER");
+		return status;
+	}
+	emu_pause_hear(w, u->qp);
+	why = place_packet(w, u, &status);
 	if (why)
 		ignore_packet(w, u, why);
 	return status;
