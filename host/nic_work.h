@@ -219,14 +219,15 @@ static inline uint8_t nic_what_status(uint32_t what)
  * without a word to its peer: by an error, by qp_fail or by qp_reset.
  *
  * A QP of another kind than RELIABLE is never answered: a request is successful once it was sent.
- * One that fails before ends `sends`: later ones are flushed until the next qp_to. Of the path an
- * UNRELIABLE QP needs adapter, qp, mtu, sends, waits and access; a DATAGRAM QP needs sends, waits
- * and qkey.
+ * One that fails before stops the send queue: later ones are flushed until a qp_to that `restarts`
+ * it. Of the path an UNRELIABLE QP needs adapter, qp, mtu, sends, waits, restarts and access; a
+ * DATAGRAM QP needs sends, waits, restarts and qkey.
  */
 struct nic_qp_path {
 	uint16_t adapter;        /* of the peer: nic_attr.number */
 	bool sends;              /* may post requests; before that it only receives */
 	bool waits;              /* requests that have not begun wait until the next qp_to */
+	bool restarts;           /* the program knows of the request that failed, and sends again */
 	uint8_t retry;           /* retransmissions without an answer */
 	uint8_t rnr_retry;       /* after an RNR NAK; 7: without end */
 	uint32_t qp;             /* the peer: nic_qp.number */

@@ -225,13 +225,15 @@ static void fill_received(struct ibv_wc *out, const struct nic_wc *wc, const str
 }
 
 /*
- * A request of type UC or UD that fails stops the send queue alone. Those that are flushed for it
- * may be polled when the program has started the queue again.
+ * A request of type UC or UD that fails stops the send queue alone, also while it drains. Those
+ * that are flushed for it may be polled when the program has started the queue again.
  */
 static void stop_sending(struct vb_qp *qp, const struct nic_wc *wc)
 {
+	enum ibv_qp_state state = qp->ibv.state;
+
 	if (wc->status != NIC_WC_SUCCESS && wc->status != NIC_WC_FLUSHED &&
-	    qp->ibv.state == IBV_QPS_RTS)
+	    (state == IBV_QPS_RTS || state == IBV_QPS_SQD))
 		vb_qp_enter(qp, IBV_QPS_SQE, "error");
 }
 

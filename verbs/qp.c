@@ -278,9 +278,9 @@ void vb_qp_on_event(struct vb_qp *qp, enum nic_qp_event what)
 {
 	switch (what) {
 	case NIC_QP_DRAINED:
-		qp->draining = false;
-		if (qp->tells_drained)
+		if (qp->draining && qp->tells_drained)
 			vb_qp_tell(qp, IBV_EVENT_SQ_DRAINED);
+		qp->draining = false;
 		break;
 	case NIC_QP_HEARD:
 		vb_qp_tell(qp, IBV_EVENT_COMM_EST);

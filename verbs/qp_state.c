@@ -180,6 +180,7 @@ static int set_path(struct vb_qp *qp, const struct ibv_qp_attr *a, enum ibv_qp_s
 		.adapter = vb_adapter_of(qp->obj.context, &a->ah_attr),
 		.sends = to != IBV_QPS_RTR,
 		.waits = to == IBV_QPS_SQD,
+		.restarts = qp->ibv.state == IBV_QPS_SQE,
 		.retry = a->retry_cnt,
 		.rnr_retry = a->rnr_retry,
 		.qp = a->dest_qp_num,

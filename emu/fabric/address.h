@@ -16,8 +16,9 @@ struct emu_path {
 	uint64_t retry_timer_ns, rnr_timer_ns;
 	uint16_t adapter; /* number of the peer's adapter */
 	uint8_t retry, rnr_retry;
-	uint8_t sends; /* 0: false */
-	uint8_t waits; /* likewise */
+	uint8_t sends;   /* 0: false */
+	uint8_t waits;   /* likewise */
+	uint8_t stopped; /* likewise: a request failed, of a QP that is never answered */
 	/* placement=...: of the last packet that this QP has sent, see unreliable_land.h. */
 	uint8_t landing; /* stages of its payload that are placed */
 	uint32_t land_index, land_packet;

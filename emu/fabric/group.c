@@ -24,6 +24,11 @@ static struct emu_member *find_member(struct emu_world *w, uint32_t qp, const ui
 	return NULL;
 }
 
+bool emu_group_has(struct emu_world *w, uint32_t qp, const uint8_t gid[NIC_GID])
+{
+	return qp && find_member(w, qp, gid);
+}
+
 static struct emu_member *free_member(struct emu_world *w)
 {
 	struct emu_member *m = find_member(w, 0, NULL);

@@ -9,6 +9,7 @@
 #include "fabric.h"
 
 int emu_group_change(struct nic_qp *qp, const uint8_t gid[NIC_GID], bool join);
+bool emu_group_has(struct emu_world *w, uint32_t qp, const uint8_t gid[NIC_GID]);
 /* The QP is about to be freed: it leaves all groups. */
 void emu_group_forget(struct emu_world *w, uint32_t qp);
 /*

@@ -400,8 +400,7 @@ struct emu_kept {
 /* How far the event queue, and what counts its reasons, had come at a moment of consistency. */
 struct emu_mark {
 	uint64_t sequence;
-	uint32_t events;
-	uint32_t observed;
+	uint32_t events, observed;
 };
 
 /* State before `event`, while it is running, or else after the last change: recover.h. */
@@ -409,7 +408,8 @@ struct emu_section {
 	struct emu_mark before, after;
 	uint32_t qps; /* entries of `kept` in use */
 	struct emu_kept kept[2];
-	emu_flag running; /* `event` is running; it is on no queue */
+	uint32_t letter_left, letter_packet; /* of the request of an UNANSWERED event */
+	emu_flag running;                    /* `event` is running; it is on no queue */
 	struct emu_event event;
 };
 

@@ -215,6 +215,8 @@ int emu_number_connect(struct nic_qp *base, const struct nic_qp_path *path)
 				  .rnr_retry = path->rnr_retry,
 				  .sends = path->sends,
 				  .waits = path->waits,
+				  .stopped = before.stopped && !path->restarts &&
+					     qp->state == EMU_QP_UNANSWERED,
 				  .pause_at = before.pause_at,
 				  .qkey = path->qkey };
 	set_mtu(w, qp, path->mtu);
@@ -371,8 +373,11 @@ static uint32_t first_not_begun(const struct emu_qp *qp)
 
 static void pause_now(struct emu_world *w, struct emu_qp *qp)
 {
-	EMU_AT(w->fab->path, emu_qp_index(w, qp)).pause_at = first_not_begun(qp);
-	qp->paused = qp->undrained = true;
+	struct emu_path *path = path_of(w, qp);
+
+	path->pause_at = first_not_begun(qp);
+	qp->undrained = true;
+	qp->paused = !path->stopped; /* a request that is flushed does not wait */
 	if (qp->kind == NIC_QP_RELIABLE)
 		qp->state = EMU_QP_PAUSED;
 	emu_qp_assess(qp);

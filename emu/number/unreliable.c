@@ -24,6 +24,8 @@
 
 #define PACKET_MASK ((1u << EMU_EV_TRIES) - 1)
 
+_Static_assert(EMU_MEMBERS < EMU_EVENTS_RESERVE / 2, "the copies of a datagram need no more");
+
 static struct emu_path *path_of(struct emu_world *w, const struct emu_qp *qp)
 {
 	return &EMU_AT(w->fab->path, emu_qp_index(w, qp));
@@ -31,7 +33,7 @@ static struct emu_path *path_of(struct emu_world *w, const struct emu_qp *qp)
 
 /* ---- completion ---- */
 
-/* In the order of posting. */
+/* In the order of posting. One that waits in a pause has its packets left. */
 static void retire_finished(struct emu_world *w, struct emu_qp *qp)
 {
 	for (uint32_t n = 0; emu_wq_count(&qp->sq) > 0 && n < EMU_MAX_QP_WR; n++) {
@@ -183,22 +185,19 @@ static void take_datagram(struct emu_world *w, const struct emu_qp *qp,
 static void take_connected(struct emu_world *w, struct emu_qp *qp, const struct nic_send_wr *wr,
 			   struct emu_swqe *wqe)
 {
-	const struct emu_path *path = path_of(w, qp);
 	struct emu_letter *letter = emu_letter(wqe);
 
 	if (letter->status == NIC_WC_SUCCESS && !keys_allow(w, qp, wr))
 		letter->status = NIC_WC_LOCAL_PROTECTION;
 	wqe->num_sge = wr->num_sge;
 	emu_copy_sge((struct nic_sge *)(letter + 1), wr->sge, wr->num_sge);
-	letter->adapter = path->adapter;
-	letter->to = path->to;
 }
 
 /* A copy for each member; if there is none, one that has no receiver. */
 static void send_to_group(struct emu_world *w, const struct emu_qp *qp, uint32_t index,
 			  struct emu_letter *letter)
 {
-	const uint8_t *gid = (const uint8_t *)(letter + 1) + NIC_GRH - NIC_GID;
+	const uint8_t *gid = emu_letter_group(letter);
 	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, index);
 	uint32_t place = 0, to = emu_group_next(w, gid, &place);
 
@@ -213,12 +212,18 @@ static void send_to_group(struct emu_world *w, const struct emu_qp *qp, uint32_t
 	} while (to);
 }
 
+/*
+ * It is lost if the event queue is full. A post fails then; but all that waited in a pause is sent
+ * at once. The copies for one group always have room.
+ */
 static void send_datagram(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 {
 	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, index);
 	struct emu_letter *letter = emu_letter(emu_wqe(w, &qp->sq, index));
 
 	qp->sq_next = index + 1;
+	if (!emu_clock_has_room(w))
+		letter->left = 0;
 	if (letter->left == 0)
 		return;
 	if (letter->group)
@@ -228,11 +233,15 @@ static void send_datagram(struct emu_world *w, struct emu_qp *qp, uint32_t index
 				put_on_wire(w, qp, link_to(w, qp, letter->adapter), wqe->length));
 }
 
+/* It goes where the path leads now, which may have changed in a pause. */
 static void send_connected(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 {
+	const struct emu_path *path = path_of(w, qp);
 	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, index);
 	struct emu_letter *letter = emu_letter(emu_wqe(w, &qp->sq, index));
 
+	letter->adapter = path->adapter;
+	letter->to = path->to;
 	qp->link = link_to(w, qp, letter->adapter);
 	if (letter->left)
 		letter->arrival = put_on_wire(w, qp, qp->link, wqe->length);
@@ -241,19 +250,36 @@ static void send_connected(struct emu_world *w, struct emu_qp *qp, uint32_t inde
 		start_next(w, qp);
 }
 
-/* Send all that was posted from `index` on; none of it has begun. */
-static void send_from(struct emu_world *w, struct emu_qp *qp, uint32_t index)
+/* A request begins. If it fails here, or is behind one that did, it has no packet. */
+static void begin_request(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 {
-	for (uint32_t n = 0; index != qp->sq.put && n < EMU_MAX_QP_WR; index++, n++)
-		if (qp->kind == NIC_QP_DATAGRAM)
-			send_datagram(w, qp, index);
-		else
-			send_connected(w, qp, index);
+	struct emu_letter *letter = emu_letter(emu_wqe(w, &qp->sq, index));
+	struct emu_path *path = path_of(w, qp);
+
+	if (path->stopped)
+		letter->status = NIC_WC_FLUSHED;
+	letter->left = letter->status == NIC_WC_SUCCESS;
+	path->stopped |= !letter->left && letter->status != NIC_WC_FLUSHED;
 }
 
+static void send_request(struct emu_world *w, struct emu_qp *qp, uint32_t index)
+{
+	if (qp->kind == NIC_QP_DATAGRAM)
+		send_datagram(w, qp, index);
+	else
+		send_connected(w, qp, index);
+}
+
+/* All begin before the first one is sent, for that looks for the next one that has a packet. */
 static void unreliable_resume(struct emu_world *w, struct emu_qp *qp)
 {
-	send_from(w, qp, path_of(w, qp)->pause_at);
+	uint32_t first = path_of(w, qp)->pause_at, count = qp->sq.put - first;
+
+	for (uint32_t n = 0; n < count && n < EMU_MAX_QP_WR; n++)
+		begin_request(w, qp, first + n);
+	for (uint32_t n = 0; n < count && n < EMU_MAX_QP_WR; n++)
+		send_request(w, qp, first + n);
+	retire_finished(w, qp);
 }
 
 static bool has_request(const struct emu_qp *qp, const struct nic_send_wr *wr)
@@ -264,10 +290,10 @@ static bool has_request(const struct emu_qp *qp, const struct nic_send_wr *wr)
 	       wr->num_sge <= qp->max_send_sge;
 }
 
-/* A request that fails here, or after one that did, has no packet. */
 static int unreliable_post(struct emu_world *w, struct emu_qp *qp, const struct nic_send_wr *wr)
 {
-	struct emu_path *path = path_of(w, qp);
+	const struct emu_path *path = path_of(w, qp);
+	bool sends = path->sends && !path->stopped;
 	struct emu_letter *letter;
 	struct emu_swqe *wqe;
 
@@ -289,17 +315,18 @@ static int unreliable_post(struct emu_world *w, struct emu_qp *qp, const struct 
 	if (emu_posted_on(w))
 		wqe->mem_epoch = emu_posted_request(w, qp, wr, wqe->message);
 	letter = emu_letter(wqe);
-	*letter = (struct emu_letter){ .status = path->sends ? NIC_WC_SUCCESS : NIC_WC_FLUSHED };
+	*letter =
+		(struct emu_letter){ .status = sends ? NIC_WC_SUCCESS : NIC_WC_FLUSHED, .left = 1 };
 	if (w->fab->trace_on)
 		emu_trace_post(w, qp, wr, wqe->message);
 	if (qp->kind == NIC_QP_DATAGRAM)
 		take_datagram(w, qp, wr, letter);
 	else
 		take_connected(w, qp, wr, wqe);
-	letter->left = letter->status == NIC_WC_SUCCESS;
-	path->sends &= letter->status == NIC_WC_SUCCESS;
-	if (!qp->paused)
-		send_from(w, qp, qp->sq.put - 1);
+	if (!qp->paused) {
+		begin_request(w, qp, qp->sq.put - 1);
+		send_request(w, qp, qp->sq.put - 1);
+	}
 	retire_finished(w, qp);
 	return 0;
 }
@@ -395,21 +422,25 @@ static void trace_packet(struct emu_world *w, const struct emu_event *event,
 		       key);
 }
 
-/* The request fails, and those behind it are flushed. Their packets on the way will be ignored. */
+/*
+ * The request fails, and those behind it are flushed, which ends a pause. Their packets on the way
+ * will be ignored.
+ */
 static void fail_request(struct emu_world *w, const struct emu_unanswered *u,
 			 enum nic_wc_status status)
 {
 	struct emu_qp *qp = u->sender;
 
 	emu_letter(u->swqe)->status = (uint8_t)status;
-	path_of(w, qp)->sends = false;
+	path_of(w, qp)->stopped = true;
 	for (uint32_t i = u->index + 1, n = 0; i != qp->sq.put && n < EMU_MAX_QP_WR; i++, n++) {
 		struct emu_letter *letter = emu_letter(emu_wqe(w, &qp->sq, i));
 
 		letter->left = 0;
 		letter->status = NIC_WC_FLUSHED;
 	}
-	qp->sq_next = emu_pause_end(w, qp);
+	qp->paused = false;
+	qp->sq_next = qp->sq.put;
 }
 
 static void unreliable_arrives(struct emu_world *w, const struct emu_event *event)

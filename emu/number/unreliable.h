@@ -8,6 +8,9 @@
  * lost; it then succeeds in every case. Each packet is an event of the sender's QP. A request of a
  * connected QP has one packet on the wire at a time, and waits for the requests before it.
  *
+ * A datagram to a multicast group has a packet for each QP that is in the group when it is sent.
+ * One that has left the group when its packet arrives drops it.
+ *
  * The payload of a datagram is copied to its ring entry at the post, so that any process can
  * deliver it. Any other payload is copied from the sender's memory to the receiver's when its
  * packet arrives.
@@ -40,6 +43,12 @@ struct emu_letter {
 static inline struct emu_letter *emu_letter(struct emu_swqe *wqe)
 {
 	return (struct emu_letter *)wqe->sge;
+}
+
+/* The group that a datagram is for, which is at the end of its GRH. */
+static inline const uint8_t *emu_letter_group(const struct emu_letter *letter)
+{
+	return (const uint8_t *)(letter + 1) + NIC_GRH - NIC_GID;
 }
 
 /* Bytes that a ring entry of a QP of this kind has beyond those of a RELIABLE one. */

@@ -3,6 +3,7 @@
  * The responder of a QP whose packets are never answered: what it cannot take, it drops.
  */
 #include "emu/fabric/adapter.h"
+#include "emu/fabric/group.h"
 #include "emu/fabric/trace.h"
 #include "emu/mem.h"
 #include "number.h"
@@ -140,6 +141,8 @@ static void deliver_datagram(struct emu_world *w, const struct emu_unanswered *u
 	struct emu_wq *wq = emu_recv_queue(u->qp, emu_recv_srq(w, u->qp));
 	const struct emu_rwqe *wqe = emu_wqe(w, wq, wq->get);
 
+	if (letter->group && !emu_group_has(w, emu_qp_index(w, u->qp), emu_letter_group(letter)))
+		return ignore_packet(w, u, "GROUP");
 	if (letter->qkey != path_of(w, u->qp)->qkey)
 		return ignore_packet(w, u, "Q_KEY");
 	if (emu_wq_count(wq) == 0)
@@ -322,12 +325,16 @@ enum nic_wc_status emu_unreliable_deliver(struct emu_world *w, const struct emu_
 
 	if (!u->qp)
 		return status;
-	emu_pause_hear(w, u->qp);
 	if (u->sender->kind == NIC_QP_DATAGRAM) {
 		deliver_datagram(w, u);
 		return status;
 	}
-	why = leads_back(w, u) ? place_packet(w, u, &status) : "PEER";
+	if (!leads_back(w, u)) {
+		ignore_packet(w, u, "PEER");
+		return status;
+	}
+	emu_pause_hear(w, u->qp);
+	why = place_packet(w, u, &status);
 	if (why)
 		ignore_packet(w, u, why);
 	return status;

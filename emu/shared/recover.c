@@ -78,6 +78,30 @@ static void copy_qp(struct emu_world *w, struct emu_section *s, uint32_t index)
 	emu_cq_event_begin(recv_cq);
 }
 
+/* The request of a packet that is never answered; NULL: it is another event, or a stale one. */
+static struct emu_letter *letter_of(struct emu_world *w, const struct emu_event *event)
+{
+	const struct emu_qp *qp = emu_qp_at(w, event->qp);
+
+	if (emu_event_kind(event) != EMU_EV_UNANSWERED || qp->kind == NIC_QP_RELIABLE ||
+	    !emu_wq_has(&qp->sq, event->index))
+		return NULL;
+	return emu_letter(emu_wqe(w, &qp->sq, event->index));
+}
+
+/* Returns the QP that such a packet is for; 0: none. */
+static uint32_t copy_letter(struct emu_world *w, struct emu_section *s,
+			    const struct emu_event *event)
+{
+	const struct emu_letter *letter = letter_of(w, event);
+
+	if (letter) {
+		s->letter_left = letter->left;
+		s->letter_packet = letter->packet;
+	}
+	return emu_unreliable_to(w, event);
+}
+
 void emu_section_event(struct emu_world *w, const struct emu_event *event)
 {
 	const struct emu_qp *qp = emu_qp_at(w, event->qp);
@@ -88,7 +112,7 @@ void emu_section_event(struct emu_world *w, const struct emu_event *event)
 	s->event = *event;
 	s->before = mark_here(w->fab);
 	copy_qp(w, s, event->qp);
-	other = emu_event_kind(event) == EMU_EV_UNANSWERED ? emu_unreliable_to(w, event) : qp->peer;
+	other = emu_event_kind(event) == EMU_EV_UNANSWERED ? copy_letter(w, s, event) : qp->peer;
 	if (other && other != event->qp)
 		copy_qp(w, s, other);
 	__asm__ volatile("" ::: "memory");
@@ -172,6 +196,17 @@ static void end_events(struct emu_world *w)
 		emu_cq_event_end(&fab->cq[i]);
 }
 
+/* After its QP: a request that the event had completed is on the queue again. */
+static void restore_letter(struct emu_world *w, const struct emu_section *s)
+{
+	struct emu_letter *letter = s->running && s->qps ? letter_of(w, &s->event) : NULL;
+
+	if (!letter)
+		return;
+	letter->left = s->letter_left;
+	letter->packet = s->letter_packet;
+}
+
 static void roll_back_event(struct emu_world *w)
 {
 	struct emu_section *s = &w->fab->shared.section;
@@ -185,6 +220,7 @@ static void roll_back_event(struct emu_world *w)
 		restore_cq(&EMU_AT(fab->cq, kept->qp.recv_cq), kept->recv_put, kept->recv_armed);
 		EMU_AT(fab->srq, kept->qp.srq) = kept->srq;
 	}
+	restore_letter(w, s);
 	fab->observed = mark_in_force(s)->observed & EMU_OBSERVED_MOST;
 	end_events(w);
 }

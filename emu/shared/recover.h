@@ -9,9 +9,10 @@
  *
  * - Rolled back from a copy. An event changes at most two QPs, their CQs and their SRQs. Before an
  *   event runs, emu_section_event copies these into fabric.shared.section; recovery copies them
- *   back and queues the event again. The events before it are done, and what they queued stays on
- *   the queue: they may have been timers of connections of others. A direct delivery (direct.h)
- *   keeps a smaller record for the same purpose.
+ *   back and queues the event again. So it does with what a packet that is never answered changes
+ *   of its request, in the sender's ring (struct emu_letter). The events before it are done, and
+ *   what they queued stays on the queue: they may have been timers of connections of others. A
+ *   direct delivery (direct.h) keeps a smaller record for the same purpose.
  * - Rebuilt from the entries. Free lists of tables, the hash of listeners, the event queue and the
  *   ends of the inbox lists are computed again from what each entry says of itself; so is the
  *   number of reasons to observe packets (wire/reasons.c).

@@ -280,6 +280,20 @@ END_TEST
 
 /* ---- events ---- */
 
+/* Its path leads to b, and that of b to another QP. */
+static void send_from_stranger(void)
+{
+	struct ibv_qp *own = a.qp;
+
+	verbs_make_qp(&a);
+	for (int i = IBV_QPS_INIT; i <= IBV_QPS_RTS; i++)
+		ck_assert_int_eq(verbs_modify(&a, &b, (enum ibv_qp_state)i), 0);
+	send_one(&a, 1, NULL);
+	expect_done(&a, 1);
+	ck_assert_int_eq(ibv_destroy_qp(a.qp), 0);
+	a.qp = own;
+}
+
 static void hear_first_packet(enum ibv_qp_type type)
 {
 	verbs_open(&a, 0);
@@ -292,6 +306,8 @@ static void hear_first_packet(enum ibv_qp_type type)
 		if (i < IBV_QPS_RTS)
 			ck_assert_int_eq(verbs_modify(&b, &a, (enum ibv_qp_state)i), 0);
 	}
+	if (type == IBV_QPT_UC)
+		send_from_stranger();
 	EXPECT_NO_EVENT(&b);
 	for (uint64_t id = 11; id <= 12; id++) {
 		ck_assert_int_eq(verbs_recv(&b, id, 1024, 64), 0);
