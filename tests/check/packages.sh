@@ -26,6 +26,7 @@ test        libxml2-utils   command xmllint
 peers       ibverbs-utils   command ibv_devices
 test        relacy-dev      run test -e /usr/include/relacy/relacy.hpp
 peers       perftest        command ib_send_bw
+peers       qperf           command qperf
 peers       rdmacm-utils    command rping
 peers       python3-pyverbs run test -e /usr/lib/python3/dist-packages/pyverbs
 peers       python3-pytest  run test -e /usr/lib/python3/dist-packages/pytest
@@ -59,6 +60,9 @@ dapl        libdapl-dev     header dat2/udat.h
 campaign    slurm-wlm       run test -x /usr/sbin/slurmctld
 campaign    munge           run test -x /usr/sbin/munged
 campaign    parallel        command parallel
+campaign    fio             command fio
+campaign    libiscsi-bin    command iscsi-perf
+campaign    qemu-system-x86 command qemu-system-x86_64
 lab         qemu-system-x86 command qemu-system-x86_64
 lab         busybox-static  command busybox
 lab         dapl2-utils     command dtest
