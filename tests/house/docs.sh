@@ -6,7 +6,8 @@
 folders='host|lib|verbs|emu|fault|passthrough|tools|tests|bench|examples|include|doc|m4'
 
 # FILE: `path` for each path of the tree that a page names in backquotes and that is not there. A
-# mention like `emu/shared/` is a folder; globs and names with <...> or ... are examples.
+# mention like `emu/shared/` is a folder, maybe in the page's own; globs and names with <...> or ...
+# are examples.
 missing_paths() {
 	for page; do
 		grep -oE "\`($folders)/[A-Za-z0-9_./-]*\`" "$page" |
@@ -15,7 +16,7 @@ missing_paths() {
 			*...* | *FOLDER* | *THING* | *NAME* | *SUBJECT*) continue ;;
 			esac
 			[ -e "${path%/}" ] || [ -e "$path.c" ] || [ -e "$path.sh" ] ||
-				echo "$page: $path"
+				[ -e "$(dirname "$page")/${path%/}" ] || echo "$page: $path"
 		done
 	done
 }
