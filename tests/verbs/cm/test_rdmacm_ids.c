@@ -132,6 +132,30 @@ START_TEST(a_migrated_id_takes_its_events_from_behind_others)
 }
 END_TEST
 
+/* An event that is moved to the end of the queue it was in would be found again, without end. */
+START_TEST(an_id_that_stays_on_its_channel_keeps_its_events_in_order)
+{
+	struct rdma_cm_id *alone;
+
+	begin();
+	ck_assert_int_eq(resolve_to(a, EMU1), 0);
+	ck_assert_int_eq(rdma_resolve_route(a, 1000), 0);
+	ck_assert_int_eq(resolve_to(b, EMU1), 0);
+	ck_assert_int_eq(rdma_migrate_id(a, channel), 0);
+	ck_assert_ptr_eq(a->channel, channel);
+	take(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
+	take(channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	take(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
+	ck_assert(!is_readable(channel));
+	ck_assert_int_eq(rdma_create_id(NULL, &alone, NULL, RDMA_PS_TCP), 0);
+	REFUSED(rdma_migrate_id(alone, alone->channel), EINVAL);
+	ck_assert_int_eq(resolve_to(alone, EMU1), 0);
+	ck_assert_ptr_nonnull(alone->event);
+	ck_assert_int_eq(rdma_destroy_id(alone), 0);
+	end();
+}
+END_TEST
+
 /* LeakSanitizer reports an event that was not freed. */
 START_TEST(a_channel_that_goes_before_its_ids_takes_its_events_along)
 {
@@ -517,6 +541,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_channel_is_readable_while_it_has_events, 1, NULL);
 	unit_add(suite, a_migrated_id_takes_its_events_along, 1, NULL);
 	unit_add(suite, a_migrated_id_takes_its_events_from_behind_others, 1, NULL);
+	unit_add(suite, an_id_that_stays_on_its_channel_keeps_its_events_in_order, 1, NULL);
 	unit_add(suite, a_channel_that_goes_before_its_ids_takes_its_events_along, 1, NULL);
 	unit_add(suite, an_id_that_gets_a_channel_closes_its_own, 1, NULL);
 	unit_add(suite, rdma_destroy_ep_takes_the_queue_pair_along, 1, NULL);
