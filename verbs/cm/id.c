@@ -63,7 +63,7 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **out, 
 	int err = cm_begin();
 
 	if (!err && !knows_space(ps))
-		err = -EPROTONOSUPPORT;
+		err = -EINVAL;
 	if (!err && channel && ((struct cm_channel *)channel)->dead)
 		err = -EINVAL;
 	if (err)

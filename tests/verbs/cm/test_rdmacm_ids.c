@@ -407,6 +407,36 @@ START_TEST(resolving_binds_to_a_device)
 }
 END_TEST
 
+static int resolve_from(struct rdma_cm_id *id, sa_family_t from, sa_family_t to)
+{
+	struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = htons(PORT) };
+	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6,
+				   .sin6_port = htons(PORT),
+				   .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	struct sockaddr any = { .sa_family = from };
+
+	v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	return rdma_resolve_addr(id, from ? &any : NULL,
+				 to == AF_INET ? (struct sockaddr *)&v4 : (struct sockaddr *)&v6,
+				 1000);
+}
+
+START_TEST(both_addresses_are_of_one_family)
+{
+	struct sockaddr_in6 any = { .sin6_family = AF_INET6 };
+
+	begin();
+	REFUSED(resolve_from(a, AF_INET, AF_INET6), EINVAL);
+	ck_assert_int_eq(bind_to(a, EMU0, 0), 0);
+	REFUSED(resolve_from(a, 0, AF_INET6), EINVAL);
+	ck_assert_int_eq(resolve_from(a, AF_INET6, AF_INET), 0); /* `from` is of no use then */
+	ck_assert_int_eq(rdma_bind_addr(b, (struct sockaddr *)&any), 0);
+	REFUSED(resolve_from(b, 0, AF_INET), EINVAL);
+	ck_assert_int_eq(resolve_from(b, 0, AF_INET6), 0);
+	end();
+}
+END_TEST
+
 /* ---- refusals ---- */
 
 START_TEST(a_call_in_the_wrong_state_is_refused)
@@ -479,7 +509,7 @@ END_TEST
 START_TEST(an_unknown_port_space_is_refused)
 {
 	channel = rdma_create_event_channel();
-	REFUSED(rdma_create_id(channel, &a, NULL, (enum rdma_port_space)5), EPROTONOSUPPORT);
+	REFUSED(rdma_create_id(channel, &a, NULL, (enum rdma_port_space)5), EINVAL);
 	rdma_destroy_event_channel(channel);
 }
 END_TEST
@@ -555,6 +585,7 @@ static void fill(Suite *suite)
 	unit_add(suite, port_0_is_any_free_port, 1, NULL);
 	unit_add(suite, each_adapter_gives_out_ports_of_its_own, 1, NULL);
 	unit_add(suite, resolving_binds_to_a_device, 1, NULL);
+	unit_add(suite, both_addresses_are_of_one_family, 1, NULL);
 	unit_add(suite, a_call_in_the_wrong_state_is_refused, 1, NULL);
 	unit_add(suite, a_connect_with_bad_parameters_is_refused, 1, NULL);
 	unit_add(suite, an_option_is_known_and_has_its_size, 1, NULL);
