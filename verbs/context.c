@@ -274,12 +274,11 @@ int _ibv_query_gid_ex(struct ibv_context *ibv, uint32_t port, uint32_t index,
 {
 	int err = 0;
 
+	/* ENODATA is for an entry of the table that is empty, and none here is. */
 	if (flags)
 		err = -EOPNOTSUPP;
-	else if (vb_is_gone(ibv) || port != VB_PORT)
+	else if (vb_is_gone(ibv) || !has_gid(port, index))
 		err = -EINVAL;
-	else if (index >= VB_GIDS)
-		err = -ENODATA;
 	else
 		fill_gid_entry(ibv, index, entry, size);
 	return -vb_asked(ibv, "ibv_query_gid_ex", err);
