@@ -64,8 +64,13 @@ static void tell_end(struct cm_id *id, enum nic_conn_end why)
 	case NIC_END_UNREACHABLE: /* no adapter has that address */
 		cm_event_add(id, RDMA_CM_EVENT_UNREACHABLE, -EHOSTUNREACH);
 		break;
+	case NIC_END_ACCEPT_FAILED: /* the active side rejected the answer, or cannot be reached */
+		if (!cm_is_rnic(id) && id->nic && id->nic->nic->refusal) {
+			cm_event_add(id, RDMA_CM_EVENT_REJECTED, CM_REJECTED);
+			break;
+		}
+		__attribute__((fallthrough));
 	case NIC_END_TIMED_OUT:
-	case NIC_END_ACCEPT_FAILED:
 		cm_event_add(id, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
 		break;
 	case NIC_END_DISCONNECTED:
