@@ -193,6 +193,14 @@ START_TEST(shared_receive_queues_out_of_range_are_refused)
 	ck_assert_int_eq(ibv_query_srq(srq, &attr), 0);
 	ck_assert_uint_eq(attr.max_wr, 4);
 	ck_assert_uint_eq(attr.srq_limit, 0);
+	attr.srq_limit = 3;
+	ck_assert_int_eq(ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT), 0);
+	attr = (struct ibv_srq_attr){ .max_wr = 2 };
+	EXPECT(EINVAL, ibv_modify_srq(srq, &attr, IBV_SRQ_MAX_WR));
+	ck_assert_int_eq(ibv_modify_srq(srq, &attr, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT), 0);
+	ck_assert_int_eq(ibv_query_srq(srq, &attr), 0);
+	ck_assert_uint_eq(attr.max_wr, 2);
+	ck_assert_uint_eq(attr.srq_limit, 0);
 	ck_assert_int_eq(ibv_destroy_srq(srq), 0);
 	end_both();
 }
