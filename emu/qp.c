@@ -422,6 +422,19 @@ static enum nic_conn_end end_told(struct emu_world *w, const struct emu_qp *qp,
 	return kind == EMU_EV_TERMINATE ? emu_ends_told(w, NIC_END_BROKEN) : NIC_END_DISCONNECTED;
 }
 
+/* The peer's program ends it: to a passive side that accepted, a refusal without data. */
+static void end_by_peer(struct emu_world *w, struct emu_qp *qp, enum nic_conn_end why)
+{
+	static const struct nic_conn_param given_up;
+	struct nic *nic = w->qp[emu_qp_index(w, qp)].base.nic;
+
+	if (nic && why == NIC_END_ACCEPT_FAILED)
+		nic->refusal = &given_up;
+	emu_qp_end(w, qp, why, EMU_EV_NONE);
+	if (nic)
+		nic->refusal = NULL;
+}
+
 void emu_qp_end_event(struct emu_world *w, const struct emu_event *event)
 {
 	struct emu_qp *qp = emu_qp_at(w, event->qp);
@@ -435,7 +448,7 @@ void emu_qp_end_event(struct emu_world *w, const struct emu_event *event)
 	if (kind == EMU_EV_BREAK)
 		emu_qp_break(w, qp);
 	else
-		emu_qp_end(w, qp, end_told(w, qp, kind), EMU_EV_NONE);
+		end_by_peer(w, qp, end_told(w, qp, kind));
 }
 
 void emu_qp_drained(struct emu_world *w, struct emu_qp *qp)

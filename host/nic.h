@@ -64,7 +64,10 @@ struct nic {
 	unsigned int idle; /* the host's: polls and queries in a row without a change */
 	bool attention;    /* set by a front or the host in an upcall, to end a wait */
 	char label[NIC_ADAPTER_NAME]; /* its name in traces: that of the open, or a longer one */
-	/* The private data of `refuse`, in a conn_end upcall of NIC_END_REJECTED; else NULL. */
+	/*
+	 * In a conn_end upcall of NIC_END_REJECTED the private data of `refuse`; in one of
+	 * NIC_END_ACCEPT_FAILED not NULL if the peer's program brought it about; else NULL.
+	 */
 	const struct nic_conn_param *refusal;
 };
 

@@ -250,7 +250,7 @@ int ibv_query_gid(struct ibv_context *ibv, uint8_t port, int index, union ibv_gi
 int ibv_query_gid_type(struct ibv_context *ibv, uint8_t port, unsigned int index, int *type);
 int ibv_query_gid_type(struct ibv_context *ibv, uint8_t port, unsigned int index, int *type)
 {
-	if (!has_gid(port, index))
+	if (vb_is_gone(ibv) || !has_gid(port, index))
 		return answer_entry(ibv, "ibv_query_gid_type", false);
 	*type = vb_setting_ethernet();
 	return answer_entry(ibv, "ibv_query_gid_type", true);
@@ -274,12 +274,11 @@ int _ibv_query_gid_ex(struct ibv_context *ibv, uint32_t port, uint32_t index,
 {
 	int err = 0;
 
+	/* ENODATA is for an entry of the table that is empty, and none here is. */
 	if (flags)
 		err = -EOPNOTSUPP;
-	else if (vb_is_gone(ibv) || port != VB_PORT)
+	else if (vb_is_gone(ibv) || !has_gid(port, index))
 		err = -EINVAL;
-	else if (index >= VB_GIDS)
-		err = -ENODATA;
 	else
 		fill_gid_entry(ibv, index, entry, size);
 	return -vb_asked(ibv, "ibv_query_gid_ex", err);
@@ -306,7 +305,7 @@ ssize_t _ibv_query_gid_table(struct ibv_context *ibv, struct ibv_gid_entry *entr
 VB_NEW(ibv_query_pkey);
 int ibv_query_pkey(struct ibv_context *ibv, uint8_t port, int index, __be16 *pkey)
 {
-	if (port != VB_PORT || index != 0)
+	if (vb_is_gone(ibv) || port != VB_PORT || index != 0)
 		return answer_entry(ibv, "ibv_query_pkey", false);
 	*pkey = htobe16(VB_PKEY);
 	return answer_entry(ibv, "ibv_query_pkey", true);
@@ -314,7 +313,8 @@ int ibv_query_pkey(struct ibv_context *ibv, uint8_t port, int index, __be16 *pke
 
 int ibv_get_pkey_index(struct ibv_context *ibv, uint8_t port, __be16 pkey)
 {
-	return answer_entry(ibv, "ibv_get_pkey_index", port == VB_PORT && pkey == htobe16(VB_PKEY));
+	return answer_entry(ibv, "ibv_get_pkey_index",
+			    !vb_is_gone(ibv) && port == VB_PORT && pkey == htobe16(VB_PKEY));
 }
 
 /* ---- sysfs ---- */

@@ -16,6 +16,8 @@
 #define ACCESS_CHANGING \
 	((unsigned int)IBV_ACCESS_REMOTE_WRITE | (unsigned int)IBV_ACCESS_REMOTE_ATOMIC)
 
+#define PAGE 4096u
+
 /* ---- protection domains ---- */
 
 VB_NEW(ibv_alloc_pd);
@@ -123,10 +125,17 @@ static void deregister_memory(struct vb_mr *mr)
 	VB_OF(mr->ibv.pd, pd)->obj.users--;
 }
 
+/* The kernel maps pages, so a byte has one place in its page by either name. */
+static bool maps_pages(const void *addr, uint64_t iova)
+{
+	return (((uintptr_t)addr ^ iova) & (PAGE - 1)) == 0;
+}
+
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *ibv, void *addr, size_t length, uint64_t iova,
 				unsigned int access)
 {
-	int err = vb_is_gone(ibv->context) ? -EINVAL : check_access(access);
+	int err = vb_is_gone(ibv->context) || !maps_pages(addr, iova) ? -EINVAL
+								      : check_access(access);
 	struct vb_context *context;
 	struct vb_mr *mr;
 

@@ -55,12 +55,12 @@ struct ibv_srq *ibv_create_srq(struct ibv_pd *ibv, struct ibv_srq_init_attr *ini
 static int modify_srq(struct vb_srq *srq, const struct ibv_srq_attr *attr, int mask)
 {
 	const struct nic_ops *ops = srq->nic->nic->ops;
+	uint32_t room = mask & IBV_SRQ_MAX_WR ? attr->max_wr : srq->attr.max_wr;
+	uint32_t limit = mask & IBV_SRQ_LIMIT ? attr->srq_limit : srq->attr.srq_limit;
 	int err = 0;
 
-	if (mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT))
-		return -EINVAL;
-	if ((mask & IBV_SRQ_LIMIT) &&
-	    attr->srq_limit > (mask & IBV_SRQ_MAX_WR ? attr->max_wr : srq->attr.max_wr))
+	/* Nor may the queue become smaller than the limit that it has. */
+	if ((mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT)) || limit > room)
 		return -EINVAL;
 	if (mask & IBV_SRQ_MAX_WR)
 		err = ops->srq_resize(srq->nic, attr->max_wr);

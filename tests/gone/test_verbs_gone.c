@@ -268,6 +268,9 @@ START_TEST(nothing_is_made_in_a_protection_domain_that_is_gone)
 }
 END_TEST
 
+/* Declared in a header for drivers only. */
+int ibv_query_gid_type(struct ibv_context *ibv, uint8_t port, unsigned int index, int *type);
+
 START_TEST(a_device_that_is_closed_takes_no_call)
 {
 	struct ibv_context *context;
@@ -275,6 +278,8 @@ START_TEST(a_device_that_is_closed_takes_no_call)
 	struct ibv_device_attr attr;
 	struct ibv_port_attr port;
 	union ibv_gid gid;
+	__be16 pkey;
+	int type;
 
 	verbs_begin(&a, &b);
 	context = ibv_open_device(a.context->device);
@@ -288,6 +293,9 @@ START_TEST(a_device_that_is_closed_takes_no_call)
 	EXPECT(EINVAL, ibv_query_device(context, &attr));
 	EXPECT(EINVAL, ibv_query_port(context, 1, &port));
 	EXPECT_MINUS(EINVAL, ibv_query_gid(context, 1, 0, &gid));
+	EXPECT_MINUS(EINVAL, ibv_query_gid_type(context, 1, 0, &type));
+	EXPECT_MINUS(EINVAL, ibv_query_pkey(context, 1, 0, &pkey));
+	EXPECT_MINUS(EINVAL, ibv_get_pkey_index(context, 1, 0xffff));
 	end_both();
 }
 END_TEST

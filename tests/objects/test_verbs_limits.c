@@ -157,7 +157,7 @@ START_TEST(a_table_of_gids_is_whole_or_refused)
 		ck_assert_uint_eq(one.gid_type, IBV_GID_TYPE_IB);
 		ck_assert_uint_eq(one.ndev_ifindex, 0);
 	}
-	ck_assert_int_eq(ibv_query_gid_ex(a.context, 1, 2, &one, 0), ENODATA);
+	ck_assert_int_eq(ibv_query_gid_ex(a.context, 1, 2, &one, 0), EINVAL);
 	ck_assert_int_eq(ibv_query_gid_ex(a.context, 2, 0, &one, 0), EINVAL);
 	ck_assert_int_eq(ibv_query_pkey(a.context, 1, 0, &pkey), 0);
 	ck_assert_uint_eq(pkey, 0xffff);

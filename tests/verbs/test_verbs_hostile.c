@@ -55,7 +55,8 @@ START_TEST(queries_beyond_the_tables_are_refused)
 	EXPECT_MINUS(EINVAL, ibv_query_pkey(a.context, 1, 1, &pkey));
 	EXPECT_MINUS(EINVAL, ibv_query_pkey(a.context, 1, INT_MIN, &pkey));
 	EXPECT_MINUS(EINVAL, ibv_get_pkey_index(a.context, 1, 0x1234));
-	EXPECT(ENODATA, ibv_query_gid_ex(a.context, 1, UINT32_MAX, &entry, 0));
+	EXPECT(EINVAL, ibv_query_gid_ex(a.context, 1, UINT32_MAX, &entry, 0));
+	EXPECT(EINVAL, ibv_query_gid_ex(a.context, 1, 2, &entry, 0));
 	EXPECT(EINVAL, ibv_query_gid_ex(a.context, 0, 0, &entry, 0));
 	EXPECT(EOPNOTSUPP, ibv_query_gid_ex(a.context, 1, 0, &entry, 1));
 	EXPECT(EOPNOTSUPP, ibv_query_rt_values_ex(a.context, &values));
@@ -90,6 +91,27 @@ START_TEST(memory_that_is_not_there_is_not_registered)
 	end_both();
 	munmap(gone, 4096);
 	munmap(fixed, 4096);
+}
+END_TEST
+
+/* The kernel maps whole pages, so both names of a byte have to lie at one place of theirs. */
+START_TEST(another_name_of_memory_has_the_same_place_in_its_page)
+{
+	struct ibv_mr *mr;
+
+	verbs_begin(&a, &b);
+	for (uint64_t at = 0; at < 3; at++) {
+		errno = 0;
+		mr = ibv_reg_mr_iova2(a.pd, a.buffer + 1, 8,
+				      ((uintptr_t)(a.buffer + 1) & 4095) + at * 4095,
+				      IBV_ACCESS_LOCAL_WRITE);
+		ck_assert_int_eq(mr != NULL, at == 0);
+		if (mr)
+			ck_assert_int_eq(ibv_dereg_mr(mr), 0);
+		else
+			ck_assert_int_eq(errno, EINVAL);
+	}
+	end_both();
 }
 END_TEST
 
@@ -170,6 +192,14 @@ START_TEST(shared_receive_queues_out_of_range_are_refused)
 	ck_assert_int_ne(ibv_modify_srq(srq, &attr, IBV_SRQ_MAX_WR), 0);
 	ck_assert_int_eq(ibv_query_srq(srq, &attr), 0);
 	ck_assert_uint_eq(attr.max_wr, 4);
+	ck_assert_uint_eq(attr.srq_limit, 0);
+	attr.srq_limit = 3;
+	ck_assert_int_eq(ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT), 0);
+	attr = (struct ibv_srq_attr){ .max_wr = 2 };
+	EXPECT(EINVAL, ibv_modify_srq(srq, &attr, IBV_SRQ_MAX_WR));
+	ck_assert_int_eq(ibv_modify_srq(srq, &attr, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT), 0);
+	ck_assert_int_eq(ibv_query_srq(srq, &attr), 0);
+	ck_assert_uint_eq(attr.max_wr, 2);
 	ck_assert_uint_eq(attr.srq_limit, 0);
 	ck_assert_int_eq(ibv_destroy_srq(srq), 0);
 	end_both();
@@ -484,6 +514,7 @@ static void fill(Suite *suite)
 {
 	unit_add(suite, queries_beyond_the_tables_are_refused, 1, NULL);
 	unit_add(suite, memory_that_is_not_there_is_not_registered, 1, NULL);
+	unit_add(suite, another_name_of_memory_has_the_same_place_in_its_page, 1, NULL);
 	unit_add(suite, a_region_that_cannot_be_registered_again_stays, 1, NULL);
 	unit_add(suite, completion_queues_of_no_size_are_refused, 1, NULL);
 	unit_add(suite, shared_receive_queues_out_of_range_are_refused, 1, NULL);

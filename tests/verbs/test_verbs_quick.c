@@ -177,16 +177,16 @@ END_TEST
 /* The first post looks the region up, the second one uses what the first has found. */
 START_TEST(a_region_with_addresses_of_its_own_is_read_and_written_at_its_memory)
 {
-	const uint64_t iova = 0x1000;
+	const uint64_t iova = 0x1000, name = 2 * iova + REGION; /* the place in its page */
 	struct ibv_mr *from, *to;
 
 	verbs_begin(&a, &b);
 	from = ibv_reg_mr_iova2(a.pd, memory[0], REGION, iova, 0);
-	to = ibv_reg_mr_iova2(b.pd, memory[1], REGION, 2 * iova, IBV_ACCESS_LOCAL_WRITE);
+	to = ibv_reg_mr_iova2(b.pd, memory[1], REGION, name, IBV_ACCESS_LOCAL_WRITE);
 	ck_assert(from && to);
 	for (int i = 0; i < 3; i++) {
 		snprintf(memory[0] + 16 * i, 16, "message %d", i);
-		recv_segment(2 * iova + 32, 32, to->lkey);
+		recv_segment(name + 32, 32, to->lkey);
 		send_segment(iova + 16 * (uint64_t)i, 16, from->lkey);
 		expect_status(&b, IBV_WC_SUCCESS);
 		expect_status(&a, IBV_WC_SUCCESS);

@@ -326,29 +326,35 @@ static void reregister(struct verbs_end *end, struct ibv_mr *mr)
 	end->mr = mr;
 }
 
+/* In another page, at the same place. */
+static uint64_t name_of(const char *memory, uint64_t page)
+{
+	return page + ((uintptr_t)memory & 0xfff);
+}
+
 START_TEST(a_regions_addresses_may_begin_elsewhere)
 {
+	uint64_t from = name_of(a.buffer, 0x10000), to = name_of(b.buffer, 0x20000);
 	struct ibv_sge sge;
 	struct ibv_send_wr wr;
 
 	verbs_begin(&a, &b);
-	reregister(&a, ibv_reg_mr_iova2(a.pd, a.buffer, BUFFER, 0x10000, IBV_ACCESS_LOCAL_WRITE));
-	reregister(&b,
-		   ibv_reg_mr_iova2(b.pd, b.buffer, BUFFER, 0x20000, IBV_ACCESS_LOCAL_WRITE | RW));
+	reregister(&a, ibv_reg_mr_iova2(a.pd, a.buffer, BUFFER, from, IBV_ACCESS_LOCAL_WRITE));
+	reregister(&b, ibv_reg_mr_iova2(b.pd, b.buffer, BUFFER, to, IBV_ACCESS_LOCAL_WRITE | RW));
 	strcpy(a.buffer + 16, "named otherwise");
-	sge = (struct ibv_sge){ 0x10010, 16, a.mr->lkey };
+	sge = (struct ibv_sge){ from + 0x10, 16, a.mr->lkey };
 	wr = verbs_wr(&b, IBV_WR_RDMA_WRITE, &sge);
-	wr.wr.rdma.remote_addr = 0x20040;
+	wr.wr.rdma.remote_addr = to + 0x40;
 	ck_assert_int_eq(post(&a, &wr), 0);
 	expect_wc(&a, IBV_WC_RDMA_WRITE, IBV_WC_SUCCESS);
 	ck_assert_str_eq(b.buffer + 0x40, "named otherwise");
 	wr.opcode = IBV_WR_RDMA_READ;
-	sge.addr = 0x10100;
+	sge.addr = from + 0x100;
 	ck_assert_int_eq(post(&a, &wr), 0);
 	expect_wc(&a, IBV_WC_RDMA_READ, IBV_WC_SUCCESS);
 	ck_assert_str_eq(a.buffer + 0x100, "named otherwise");
 	/* The addresses of the memory are no names of it. */
-	write_to(0x20000, b.mr->rkey, IBV_WC_LOC_PROT_ERR);
+	write_to(to, b.mr->rkey, IBV_WC_LOC_PROT_ERR);
 	verbs_end_all(&a, &b);
 }
 END_TEST

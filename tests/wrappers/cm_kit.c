@@ -76,8 +76,11 @@ static void make_datagram(void)
 		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
 		.qp_type = IBV_QPT_UD
 	};
+	struct sockaddr_in in = cm_address(CM_THERE, CM_PORT + 1);
 
-	cm_resolve(make_other(cm_channel, RDMA_PS_UDP), CM_THERE, CM_PORT + 1);
+	make_other(cm_channel, RDMA_PS_UDP);
+	ck_assert_int_eq(rdma_resolve_addr(other, NULL, (struct sockaddr *)&in, CM_TIMEOUT), 0);
+	cm_take(RDMA_CM_EVENT_ADDR_RESOLVED);
 	if (fuzz_kit_iwarp())
 		return; /* there are no such queue pairs */
 	ck_assert_int_eq(rdma_create_qp(other, NULL, &init), 0);

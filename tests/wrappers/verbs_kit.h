@@ -31,7 +31,7 @@ struct fuzz_kit {
 		struct ibv_qp *ud;   /* RTS */
 		struct ibv_mw *mw;   /* type 2 */
 	} busy;
-	char memory[8192];
+	_Alignas(4096) char memory[8192]; /* another name of it may be 0 */
 };
 
 extern struct fuzz_kit fuzz_kit;

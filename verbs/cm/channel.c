@@ -11,6 +11,11 @@
 #include "cm.h"
 #include "verbs/gone.h"
 
+/* The channel of ids whose own was destroyed. */
+static struct cm_channel nowhere = { .base = { .fd = -1 },
+				     .events = TAILQ_HEAD_INITIALIZER(nowhere.events),
+				     .dead = true };
+
 struct cm_channel *cm_channel_make(void)
 {
 	struct cm_channel *channel = calloc(1, sizeof(*channel));
@@ -39,6 +44,24 @@ struct rdma_event_channel *rdma_create_event_channel(void)
 	return channel ? &channel->base : NULL;
 }
 
+/*
+ * A kernel ends the ids of a channel that is closed: no event of theirs has anywhere to go. They
+ * are left to be destroyed.
+ */
+static void end_ids(struct cm_channel *channel)
+{
+	struct cm_id *id = NULL;
+
+	while ((id = cm_id_next(id)) != NULL) {
+		if (cm_channel_of(id) != channel)
+			continue;
+		id->base.channel = &nowhere.base;
+		cm_listen_stop(id, true);
+		cm_drop(id);
+		id->state = CM_OVER;
+	}
+}
+
 void rdma_destroy_event_channel(struct rdma_event_channel *base)
 {
 	struct cm_channel *channel = (struct cm_channel *)base;
@@ -50,8 +73,9 @@ void rdma_destroy_event_channel(struct rdma_event_channel *base)
 	cm_enter();
 	while ((event = TAILQ_FIRST(&channel->events)) != NULL) {
 		TAILQ_REMOVE(&channel->events, event, link);
-		free(event);
+		cm_event_drop(event);
 	}
+	end_ids(channel);
 	close(base->fd);
 	channel->dead = true;
 	waited = channel->waiters > 0;

@@ -192,7 +192,7 @@ struct cm_device *cm_device_of(const struct ibv_context *verbs);
 /* ---- channel.c, event.c ---- */
 
 struct cm_channel *cm_channel_make(void);
-/* Queue an event; NULL: no memory, and it is lost. The lock is held. */
+/* Queue an event; NULL: no memory, or no channel, and it is lost. The lock is held. */
 struct cm_event *cm_event_add(struct cm_id *id, enum rdma_cm_event_type type, int status);
 void cm_event_set_data(struct cm_event *event, const struct nic_conn_param *param);
 /* A line of the trace, of the id's connection or, if it has none, of its device. */
@@ -206,6 +206,8 @@ void cm_note(const struct cm_id *id, const char *format, ...) __attribute__((for
 /* Without the lock: the call's line, or that it was refused; returns what the call does. */
 int cm_told(const struct cm_id *id, const char *call, int err);
 void cm_trace_event(const struct cm_event *event, const char *verb);
+/* For an event that leaves its queue and will not be fetched; the lock is held. */
+void cm_event_drop(struct cm_event *event);
 /* Move, or if `to` is NULL drop, the queued events of an id. */
 void cm_event_move(struct cm_id *id, struct cm_channel *from, struct cm_channel *to);
 void cm_event_drop_group(struct cm_id *id, const struct cm_group *group);

@@ -64,15 +64,20 @@ void cm_drop(struct cm_id *id)
 
 /* ---- parameters ---- */
 
+/* A length without data counts for nothing. Of port spaces, TCP alone looks at more than that. */
 static bool param_fits(const struct cm_id *id, const struct rdma_conn_param *param, size_t data)
 {
+	bool streams = id->base.ps == RDMA_PS_TCP;
 	struct ibv_device_attr device;
 
 	if (!param)
-		return id->base.qp != NULL;
+		return id->base.qp || !streams;
+	if (param->private_data && param->private_data_len > data)
+		return false;
+	if (!streams)
+		return true;
 	vb_device_attr(id->base.verbs, &device);
-	return param->private_data_len <= data &&
-	       (param->responder_resources == RDMA_MAX_RESP_RES ||
+	return (param->responder_resources == RDMA_MAX_RESP_RES ||
 		param->responder_resources <= device.max_qp_rd_atom) &&
 	       (param->initiator_depth == RDMA_MAX_INIT_DEPTH ||
 		param->initiator_depth <= device.max_qp_init_rd_atom);
@@ -95,12 +100,12 @@ static void set_depths(struct cm_id *id, const struct rdma_conn_param *param, bo
 		out = param->initiator_depth;
 	}
 	/* A request had the peer's own numbers. */
-	if (in == RDMA_MAX_RESP_RES)
-		in = least_of(device.max_qp_rd_atom, answers ? id->responder_resources : in);
-	if (out == RDMA_MAX_INIT_DEPTH)
-		out = least_of(device.max_qp_init_rd_atom, answers ? id->initiator_depth : out);
-	id->responder_resources = (uint8_t)in;
-	id->initiator_depth = (uint8_t)out;
+	if (answers && in == RDMA_MAX_RESP_RES)
+		in = id->responder_resources;
+	if (answers && out == RDMA_MAX_INIT_DEPTH)
+		out = id->initiator_depth;
+	id->responder_resources = least_of(device.max_qp_rd_atom, in);
+	id->initiator_depth = least_of(device.max_qp_init_rd_atom, out);
 }
 
 static void set_near(struct cm_id *id, const struct rdma_conn_param *param)
@@ -293,6 +298,7 @@ int rdma_accept(struct rdma_cm_id *base, struct rdma_conn_param *param)
 
 static int reject_id(struct cm_id *id, const void *data, uint8_t size, const char *call)
 {
+	uint8_t most = cm_is_datagram(id) ? ANSWER_DATA : REJECT_DATA;
 	struct nic_conn *request = id->request;
 	int err = cm_fault(id, VB_CALL_REJECT);
 
@@ -303,7 +309,7 @@ static int reject_id(struct cm_id *id, const void *data, uint8_t size, const cha
 		cm_drop(id);
 		return 0;
 	}
-	if (id->state != CM_REQUESTED || size > REJECT_DATA)
+	if (id->state != CM_REQUESTED || (data && size > most))
 		return -EINVAL;
 	if (request->nic->ops->refuse(request, data, data ? size : 0))
 		request->nic->ops->reject(request, true);

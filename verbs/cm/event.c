@@ -96,7 +96,7 @@ void cm_trace_event(const struct cm_event *event, const char *verb)
 struct cm_event *cm_event_add(struct cm_id *id, enum rdma_cm_event_type type, int status)
 {
 	struct cm_channel *channel = cm_channel_of(id);
-	struct cm_event *event = calloc(1, sizeof(*event));
+	struct cm_event *event = channel->dead ? NULL : calloc(1, sizeof(*event));
 
 	if (!event)
 		return NULL; /* as a kernel without memory: the event is lost */
@@ -134,7 +134,7 @@ void cm_event_set_data(struct cm_event *event, const struct nic_conn_param *para
 }
 
 /* The id of a request that was not fetched is unknown to the program. */
-static void drop_event(struct cm_event *event)
+void cm_event_drop(struct cm_event *event)
 {
 	struct cm_id *child = cm_id_of(event->event.id);
 
@@ -157,11 +157,13 @@ void cm_event_move(struct cm_id *id, struct cm_channel *from, struct cm_channel 
 			continue;
 		TAILQ_REMOVE(&from->events, event, link);
 		vb_event_taken(from->base.fd);
+		if (to && event->event.event == RDMA_CM_EVENT_CONNECT_REQUEST)
+			event->event.id->channel = &to->base;
 		if (to) {
 			TAILQ_INSERT_TAIL(&to->events, event, link);
 			vb_event_tell(cm_backend(), to->base.fd);
 		} else {
-			drop_event(event);
+			cm_event_drop(event);
 		}
 	}
 }

@@ -106,7 +106,8 @@ static int join_group(struct cm_id *id, const struct joining *how)
 	struct cm_group *group;
 	struct cm_event *event;
 
-	if (!id->device || id->base.qp_type != IBV_QPT_UD)
+	if (!id->device || id->base.qp_type != IBV_QPT_UD ||
+	    (id->state != CM_BOUND && id->state != CM_ADDRESS))
 		return -EINVAL;
 	if (cm_is_rnic(id))
 		return -ENOSYS;

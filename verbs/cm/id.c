@@ -63,7 +63,7 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **out, 
 	int err = cm_begin();
 
 	if (!err && !knows_space(ps))
-		err = -EPROTONOSUPPORT;
+		err = -EINVAL;
 	if (!err && channel && ((struct cm_channel *)channel)->dead)
 		err = -EINVAL;
 	if (err)
@@ -129,6 +129,12 @@ int cm_id_migrate(struct cm_id *id, struct rdma_event_channel *channel)
 	if (id->state == CM_GONE || (was_sync && !channel) ||
 	    (channel && ((struct cm_channel *)channel)->dead))
 		return -EINVAL;
+	if (channel == old) {
+		if (was_sync) /* that channel goes with the migration */
+			return -EINVAL;
+		cm_event_wait_acked(id);
+		return 0;
+	}
 	if (!channel) {
 		struct cm_channel *own = cm_channel_make();
 

@@ -39,20 +39,38 @@ static void set_refusal(const struct cm_id *id, struct cm_event *event)
 		cm_event_set_data(event, id->nic->nic->refusal);
 }
 
+/*
+ * Of an RNIC it is an errno. ECONNREFUSED is the program, as Linux has it for its own protocols
+ * (rdma_is_consumer_reject), and as the drivers irdma and cxgb4 say it, but not siw.
+ */
+static int reason_of(const struct cm_id *id, enum nic_conn_end why)
+{
+	if (cm_is_rnic(id))
+		return why == NIC_END_REJECTED ? -ECONNREFUSED : -ECONNRESET;
+	return why == NIC_END_REJECTED ? CM_REJECTED : CM_NO_LISTENER;
+}
+
 static void tell_end(struct cm_id *id, enum nic_conn_end why)
 {
+	struct cm_event *event;
+
 	switch (why) {
 	case NIC_END_REJECTED:
-		set_refusal(id, cm_event_add(id, RDMA_CM_EVENT_REJECTED, CM_REJECTED));
-		break;
 	case NIC_END_NO_LISTENER:
-		cm_event_add(id, RDMA_CM_EVENT_REJECTED, CM_NO_LISTENER);
+		event = cm_event_add(id, RDMA_CM_EVENT_REJECTED, reason_of(id, why));
+		if (why == NIC_END_REJECTED)
+			set_refusal(id, event);
 		break;
 	case NIC_END_UNREACHABLE: /* no adapter has that address */
 		cm_event_add(id, RDMA_CM_EVENT_UNREACHABLE, -EHOSTUNREACH);
 		break;
+	case NIC_END_ACCEPT_FAILED: /* the active side rejected the answer, or cannot be reached */
+		if (!cm_is_rnic(id) && id->nic && id->nic->nic->refusal) {
+			cm_event_add(id, RDMA_CM_EVENT_REJECTED, CM_REJECTED);
+			break;
+		}
+		__attribute__((fallthrough));
 	case NIC_END_TIMED_OUT:
-	case NIC_END_ACCEPT_FAILED:
 		cm_event_add(id, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
 		break;
 	case NIC_END_DISCONNECTED:

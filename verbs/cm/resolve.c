@@ -109,6 +109,19 @@ static int resolve_id(struct cm_id *id, const struct sockaddr *to, struct cm_dev
 	return err;
 }
 
+/* The family of the destination: as the program bound the id, or as it was before, if it failed. */
+static bool is_of_family(const struct cm_id *id, const struct sockaddr *from,
+			 const struct sockaddr *to)
+{
+	const struct rdma_addr *addr = &id->base.route.addr;
+	sa_family_t family = from ? from->sa_family : 0;
+
+	if (id->state == CM_BOUND)
+		family = addr->dst_addr.sa_family ? addr->dst_addr.sa_family
+						  : addr->src_addr.sa_family;
+	return !family || family == to->sa_family;
+}
+
 int rdma_resolve_addr(struct rdma_cm_id *base, struct sockaddr *from, struct sockaddr *to,
 		      int timeout_ms)
 {
@@ -121,7 +134,7 @@ int rdma_resolve_addr(struct rdma_cm_id *base, struct sockaddr *from, struct soc
 		err = -EINVAL;
 	else if (cm_address_size(to) == 0)
 		err = -EAFNOSUPPORT;
-	else if (id->state > CM_BOUND)
+	else if (id->state > CM_BOUND || !is_of_family(id, from, to))
 		err = -EINVAL;
 	if (err)
 		return cm_told(id, "rdma_resolve_addr", err);

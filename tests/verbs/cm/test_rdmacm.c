@@ -364,6 +364,39 @@ START_TEST(an_id_that_was_notified_is_established_once)
 }
 END_TEST
 
+/* The client gives up between the server's answer and its own: by a call, or as it is destroyed. */
+START_TEST(an_answer_that_is_given_up_is_rejected)
+{
+	struct rdma_conn_param param = cm_param("question");
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+
+	cm_begin();
+	cm_resolve(cm_client, CM_THERE, CM_PORT);
+	qp = own_qp(cm_client, &pd, &cq);
+	param.qp_num = qp->qp_num;
+	ck_assert_int_eq(rdma_connect(cm_client, &param), 0);
+	cm_take(RDMA_CM_EVENT_CONNECT_REQUEST);
+	cm_server = cm_last.id;
+	cm_make_qp(cm_server);
+	ck_assert_int_eq(rdma_accept(cm_server, &param), 0);
+	cm_take(RDMA_CM_EVENT_CONNECT_RESPONSE);
+	if (_i == 0)
+		ck_assert_int_eq(rdma_reject(cm_client, NULL, 0), 0);
+	ck_assert_int_eq(ibv_destroy_qp(qp), 0);
+	ck_assert_int_eq(ibv_destroy_cq(cq), 0);
+	ck_assert_int_eq(ibv_dealloc_pd(pd), 0);
+	if (_i == 1)
+		cm_destroy(&cm_client);
+	cm_take(RDMA_CM_EVENT_REJECTED);
+	ck_assert_ptr_eq(cm_last.id, cm_server);
+	ck_assert_int_eq(cm_last.status, 28);
+	ck_assert_int_eq((int)cm_server->qp->state, (int)IBV_QPS_ERR);
+	cm_end();
+}
+END_TEST
+
 static int lines_of(const char *file, const char *part)
 {
 	FILE *trace = fopen(file, "r");
@@ -427,6 +460,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_path_that_the_program_names_is_its_route, 1, NULL);
 	unit_add(suite, without_a_qp_the_response_comes_and_the_program_establishes, 2, NULL);
 	unit_add(suite, an_id_that_was_notified_is_established_once, 1, NULL);
+	unit_add(suite, an_answer_that_is_given_up_is_rejected, 2, NULL);
 	unit_add(suite, a_response_that_is_rejected_leaves_nothing_to_free_again, 1, NULL);
 }
 

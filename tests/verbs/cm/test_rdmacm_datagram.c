@@ -231,6 +231,43 @@ START_TEST(a_rejection_is_unreachable)
 }
 END_TEST
 
+START_TEST(a_rejection_has_room_for_136_bytes)
+{
+	char text[137] = { 0 };
+
+	begin();
+	ask();
+	REFUSED(rdma_reject(server, text, 137), EINVAL);
+	memset(text, 'x', 136);
+	ck_assert_int_eq(rdma_reject(server, text, 136), 0);
+	take(RDMA_CM_EVENT_UNREACHABLE);
+	ck_assert_str_eq(last_data, text);
+	end();
+}
+END_TEST
+
+/* Of datagrams only the private data counts. */
+START_TEST(a_question_needs_no_parameters)
+{
+	struct rdma_conn_param param = { .private_data_len = 255,
+					 .responder_resources = 254,
+					 .initiator_depth = 254 };
+
+	begin();
+	ck_assert_int_eq(rdma_resolve_addr(client, NULL, in_address(EMU1, PORT), TIMEOUT), 0);
+	take(RDMA_CM_EVENT_ADDR_RESOLVED);
+	ck_assert_int_eq(rdma_resolve_route(client, TIMEOUT), 0);
+	take(RDMA_CM_EVENT_ROUTE_RESOLVED);
+	ck_assert_int_eq(rdma_connect(client, _i ? &param : NULL), 0);
+	take(RDMA_CM_EVENT_CONNECT_REQUEST);
+	server = last.id;
+	ck_assert_uint_eq(last.param.ud.private_data_len, 0);
+	ck_assert_int_eq(rdma_accept(server, &param), 0);
+	take(RDMA_CM_EVENT_ESTABLISHED);
+	end();
+}
+END_TEST
+
 START_TEST(so_is_a_port_without_a_listener)
 {
 	struct rdma_conn_param param = { .private_data_len = 0 };
@@ -259,10 +296,13 @@ END_TEST
 
 /* ---- multicast ---- */
 
-/* The client's id is at emu0, the server's (the listener here) at emu1. */
+/* The client's id is at emu0, the server's (the listener here, which does not listen) at emu1. */
 static void begin_groups(void)
 {
 	begin();
+	destroy(listener);
+	ck_assert_int_eq(rdma_create_id(channel, &listener, &listener, RDMA_PS_UDP), 0);
+	ck_assert_int_eq(rdma_bind_addr(listener, in_address(EMU1, PORT)), 0);
 	ck_assert_int_eq(rdma_bind_addr(client, in_address(EMU0, 0)), 0);
 	make_qp(client);
 	make_qp(listener);
@@ -355,6 +395,24 @@ START_TEST(a_group_of_any_address_is_a_new_one)
 }
 END_TEST
 
+/* Linux wants it bound to a device, or its address resolved; a route is too late. */
+START_TEST(an_id_joins_before_it_has_a_route)
+{
+	begin();
+	REFUSED(rdma_join_multicast(listener, in_address(GROUP, 0), NULL), EINVAL);
+	ck_assert_int_eq(rdma_resolve_addr(client, NULL, in_address(EMU1, PORT), TIMEOUT), 0);
+	take(RDMA_CM_EVENT_ADDR_RESOLVED);
+	ck_assert_int_eq(rdma_join_multicast(client, in_address(GROUP, 0), NULL), 0);
+	take(RDMA_CM_EVENT_MULTICAST_JOIN);
+	ck_assert_int_eq(rdma_resolve_route(client, TIMEOUT), 0);
+	take(RDMA_CM_EVENT_ROUTE_RESOLVED);
+	REFUSED(rdma_join_multicast(client, in_address(GROUP, 1), NULL), EINVAL);
+	expect_quiet();
+	ck_assert_int_eq(rdma_leave_multicast(client, in_address(GROUP, 0)), 0);
+	end();
+}
+END_TEST
+
 START_TEST(a_join_needs_a_device_and_an_address)
 {
 	struct rdma_cm_id *other;
@@ -376,12 +434,15 @@ static void fill(Suite *suite)
 	unit_add(suite, an_answer_names_a_queue_pair, 1, NULL);
 	unit_add(suite, the_server_may_have_gone, 1, NULL);
 	unit_add(suite, a_rejection_is_unreachable, 1, NULL);
+	unit_add(suite, a_rejection_has_room_for_136_bytes, 1, NULL);
+	unit_add(suite, a_question_needs_no_parameters, 2, NULL);
 	unit_add(suite, so_is_a_port_without_a_listener, 1, NULL);
 	unit_add(suite, a_qp_of_another_type_is_refused, 1, NULL);
 	unit_add(suite, a_group_is_joined_left_and_reached, 1, NULL);
 	unit_add(suite, who_only_sends_is_not_attached, 1, NULL);
 	unit_add(suite, a_group_that_is_left_takes_its_event_along, 1, NULL);
 	unit_add(suite, a_group_of_any_address_is_a_new_one, 1, NULL);
+	unit_add(suite, an_id_joins_before_it_has_a_route, 1, NULL);
 	unit_add(suite, a_join_needs_a_device_and_an_address, 1, NULL);
 }
 

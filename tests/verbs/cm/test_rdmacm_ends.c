@@ -5,6 +5,7 @@
  */
 #include <poll.h>
 #include <pthread.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "cm_pair.h"
@@ -272,8 +273,90 @@ START_TEST(a_migrated_id_has_it_on_its_new_channel)
 }
 END_TEST
 
+/* ---- channels that go before their ids ---- */
+
+/* The number of the descriptor may be another file's by then. */
+START_TEST(a_channel_that_goes_ends_the_connections_of_its_ids)
+{
+	struct rdma_event_channel *other;
+	int fd, again;
+	uint64_t n;
+
+	cm_begin();
+	cm_connect();
+	other = rdma_create_event_channel();
+	ck_assert_int_eq(rdma_migrate_id(cm_client, other), 0);
+	fd = other->fd;
+	rdma_destroy_event_channel(other);
+	again = eventfd(0, EFD_NONBLOCK);
+	ck_assert_int_eq(again, fd);
+	cm_take(RDMA_CM_EVENT_DISCONNECTED);
+	ck_assert_ptr_eq(cm_last.id, cm_server);
+	ck_assert_int_eq(rdma_disconnect(cm_server), 0);
+	ck_assert_int_eq(read(again, &n, sizeof(n)), -1);
+	CM_REFUSED(rdma_resolve_route(cm_client, CM_TIMEOUT), EINVAL);
+	cm_end();
+	close(again);
+}
+END_TEST
+
+START_TEST(a_channel_that_goes_rejects_its_requests)
+{
+	struct rdma_conn_param param = cm_param("question");
+	struct rdma_event_channel *other;
+
+	cm_begin();
+	cm_resolve(cm_client, CM_THERE, CM_PORT);
+	cm_make_qp(cm_client);
+	other = rdma_create_event_channel();
+	ck_assert_int_eq(rdma_migrate_id(cm_listener, other), 0);
+	ck_assert_int_eq(rdma_connect(cm_client, &param), 0);
+	ck_assert_int_eq(poll(&(struct pollfd){ .fd = other->fd, .events = POLLIN }, 1, -1), 1);
+	rdma_destroy_event_channel(other);
+	cm_take(RDMA_CM_EVENT_REJECTED);
+	ck_assert_int_eq(cm_last.status, 28);
+	cm_destroy(&cm_client);
+	ck_assert_int_eq(rdma_create_id(cm_channel, &cm_client, NULL, RDMA_PS_TCP), 0);
+	cm_resolve(cm_client, CM_THERE, CM_PORT);
+	cm_make_qp(cm_client);
+	ck_assert_int_eq(rdma_connect(cm_client, &param), 0);
+	cm_take(RDMA_CM_EVENT_REJECTED);
+	ck_assert_int_eq(cm_last.status, 8);
+	cm_end();
+}
+END_TEST
+
+/* A request that was not fetched moves with its listener. */
+START_TEST(a_request_outlives_the_channel_that_it_came_to)
+{
+	struct rdma_conn_param param = cm_param("question");
+	struct rdma_event_channel *other;
+
+	cm_begin();
+	cm_resolve(cm_client, CM_THERE, CM_PORT);
+	cm_make_qp(cm_client);
+	other = rdma_create_event_channel();
+	ck_assert_int_eq(rdma_migrate_id(cm_listener, other), 0);
+	ck_assert_int_eq(rdma_connect(cm_client, &param), 0);
+	ck_assert_int_eq(poll(&(struct pollfd){ .fd = other->fd, .events = POLLIN }, 1, -1), 1);
+	ck_assert_int_eq(rdma_migrate_id(cm_listener, cm_channel), 0);
+	rdma_destroy_event_channel(other);
+	cm_take(RDMA_CM_EVENT_CONNECT_REQUEST);
+	cm_server = cm_last.id;
+	ck_assert_ptr_eq(cm_server->channel, cm_channel);
+	cm_make_qp(cm_server);
+	ck_assert_int_eq(rdma_accept(cm_server, &param), 0);
+	cm_take(RDMA_CM_EVENT_ESTABLISHED);
+	cm_take(RDMA_CM_EVENT_ESTABLISHED);
+	cm_end();
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
+	unit_add(suite, a_channel_that_goes_ends_the_connections_of_its_ids, 1, NULL);
+	unit_add(suite, a_channel_that_goes_rejects_its_requests, 1, NULL);
+	unit_add(suite, a_request_outlives_the_channel_that_it_came_to, 1, NULL);
 	unit_add(suite, timewait_begins_with_the_disconnect, 1, NULL);
 	unit_add(suite, the_other_side_begins_when_it_disconnects_too, 1, NULL);
 	unit_add(suite, a_second_disconnect_changes_nothing, 1, NULL);

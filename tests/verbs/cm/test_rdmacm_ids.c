@@ -132,6 +132,30 @@ START_TEST(a_migrated_id_takes_its_events_from_behind_others)
 }
 END_TEST
 
+/* An event that is moved to the end of the queue it was in would be found again, without end. */
+START_TEST(an_id_that_stays_on_its_channel_keeps_its_events_in_order)
+{
+	struct rdma_cm_id *alone;
+
+	begin();
+	ck_assert_int_eq(resolve_to(a, EMU1), 0);
+	ck_assert_int_eq(rdma_resolve_route(a, 1000), 0);
+	ck_assert_int_eq(resolve_to(b, EMU1), 0);
+	ck_assert_int_eq(rdma_migrate_id(a, channel), 0);
+	ck_assert_ptr_eq(a->channel, channel);
+	take(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
+	take(channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	take(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
+	ck_assert(!is_readable(channel));
+	ck_assert_int_eq(rdma_create_id(NULL, &alone, NULL, RDMA_PS_TCP), 0);
+	REFUSED(rdma_migrate_id(alone, alone->channel), EINVAL);
+	ck_assert_int_eq(resolve_to(alone, EMU1), 0);
+	ck_assert_ptr_nonnull(alone->event);
+	ck_assert_int_eq(rdma_destroy_id(alone), 0);
+	end();
+}
+END_TEST
+
 /* LeakSanitizer reports an event that was not freed. */
 START_TEST(a_channel_that_goes_before_its_ids_takes_its_events_along)
 {
@@ -383,6 +407,36 @@ START_TEST(resolving_binds_to_a_device)
 }
 END_TEST
 
+static int resolve_from(struct rdma_cm_id *id, sa_family_t from, sa_family_t to)
+{
+	struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = htons(PORT) };
+	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6,
+				   .sin6_port = htons(PORT),
+				   .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	struct sockaddr any = { .sa_family = from };
+
+	v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	return rdma_resolve_addr(id, from ? &any : NULL,
+				 to == AF_INET ? (struct sockaddr *)&v4 : (struct sockaddr *)&v6,
+				 1000);
+}
+
+START_TEST(both_addresses_are_of_one_family)
+{
+	struct sockaddr_in6 any = { .sin6_family = AF_INET6 };
+
+	begin();
+	REFUSED(resolve_from(a, AF_INET, AF_INET6), EINVAL);
+	ck_assert_int_eq(bind_to(a, EMU0, 0), 0);
+	REFUSED(resolve_from(a, 0, AF_INET6), EINVAL);
+	ck_assert_int_eq(resolve_from(a, AF_INET6, AF_INET), 0); /* `from` is of no use then */
+	ck_assert_int_eq(rdma_bind_addr(b, (struct sockaddr *)&any), 0);
+	REFUSED(resolve_from(b, 0, AF_INET), EINVAL);
+	ck_assert_int_eq(resolve_from(b, 0, AF_INET6), 0);
+	end();
+}
+END_TEST
+
 /* ---- refusals ---- */
 
 START_TEST(a_call_in_the_wrong_state_is_refused)
@@ -455,7 +509,7 @@ END_TEST
 START_TEST(an_unknown_port_space_is_refused)
 {
 	channel = rdma_create_event_channel();
-	REFUSED(rdma_create_id(channel, &a, NULL, (enum rdma_port_space)5), EPROTONOSUPPORT);
+	REFUSED(rdma_create_id(channel, &a, NULL, (enum rdma_port_space)5), EINVAL);
 	rdma_destroy_event_channel(channel);
 }
 END_TEST
@@ -517,6 +571,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_channel_is_readable_while_it_has_events, 1, NULL);
 	unit_add(suite, a_migrated_id_takes_its_events_along, 1, NULL);
 	unit_add(suite, a_migrated_id_takes_its_events_from_behind_others, 1, NULL);
+	unit_add(suite, an_id_that_stays_on_its_channel_keeps_its_events_in_order, 1, NULL);
 	unit_add(suite, a_channel_that_goes_before_its_ids_takes_its_events_along, 1, NULL);
 	unit_add(suite, an_id_that_gets_a_channel_closes_its_own, 1, NULL);
 	unit_add(suite, rdma_destroy_ep_takes_the_queue_pair_along, 1, NULL);
@@ -530,6 +585,7 @@ static void fill(Suite *suite)
 	unit_add(suite, port_0_is_any_free_port, 1, NULL);
 	unit_add(suite, each_adapter_gives_out_ports_of_its_own, 1, NULL);
 	unit_add(suite, resolving_binds_to_a_device, 1, NULL);
+	unit_add(suite, both_addresses_are_of_one_family, 1, NULL);
 	unit_add(suite, a_call_in_the_wrong_state_is_refused, 1, NULL);
 	unit_add(suite, a_connect_with_bad_parameters_is_refused, 1, NULL);
 	unit_add(suite, an_option_is_known_and_has_its_size, 1, NULL);

@@ -292,6 +292,21 @@ START_TEST(a_rejection_has_its_private_data)
 	ck_assert_int_eq(rdma_reject(cm_server, "no", 2), 0);
 	cm_take(RDMA_CM_EVENT_REJECTED);
 	ck_assert_str_eq(cm_data, "no");
+	ck_assert_int_eq(cm_last.status, -ECONNREFUSED);
+	cm_end();
+}
+END_TEST
+
+START_TEST(a_port_without_a_listener_resets)
+{
+	struct rdma_conn_param param = cm_param("");
+
+	cm_begin();
+	cm_resolve(cm_client, CM_THERE, CM_PORT + 1);
+	cm_make_qp(cm_client);
+	ck_assert_int_eq(rdma_connect(cm_client, &param), 0);
+	cm_take(RDMA_CM_EVENT_REJECTED);
+	ck_assert_int_eq(cm_last.status, -ECONNRESET);
 	cm_end();
 }
 END_TEST
@@ -311,6 +326,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_bad_key_ends_the_connection, 1, NULL);
 	unit_add(suite, a_disconnect_ends_both_queue_pairs, 1, NULL);
 	unit_add(suite, a_rejection_has_its_private_data, 1, NULL);
+	unit_add(suite, a_port_without_a_listener_resets, 1, NULL);
 }
 
 UNIT_SUITE("rdmacm_iwarp")
