@@ -11,7 +11,7 @@
 
 #include "tools/datsim/util.h"
 
-/* Add a word, quoted for a shell. */
+/* Add a word, quoted for a shell: on one line, and each byte of it comes back. */
 void word_add(struct text *text, const char *word);
 /* "NAME=value " for each knob that the environment sets. */
 void knobs_add(struct text *text);
