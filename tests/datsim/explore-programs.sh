@@ -63,7 +63,7 @@ beside() {
 # The parts of a report, from its title to an empty line
 section() { sed -n "/^$1:\$/,/^\$/p" out; }
 
-echo 1..122
+echo 1..124
 finds credit 1 'exits with 1'
 finds rearm 1 'exits with 1'
 finds reset 4 'is stuck'
@@ -290,11 +290,23 @@ holds "children of a program that hangs end with it, and no others" hangs
 
 # On a terminal: how far it is, and what it does beside running schedules.
 progress() {
-	script -qec "exec '$datsim' $*" /dev/null < /dev/null | tr '\r' '\n' > seen
+	TERM=${kind:-xterm} script -qec "stty cols ${columns:-80}; exec '$datsim' $*" /dev/null \
+		< /dev/null | tr '\r' '\n' > seen
 }
 progress explore --seconds 1 -- "$behaves" well
 holds "progress: number, rate, failures and time left" grep -qE \
 	'^[0-9]+ schedules, [0-9]+ a second, 0 failed, [01] s left' seen
+columns=30
+progress explore --seconds 1 -- "$behaves" well
+unset columns
+esc=$(printf '\033')
+holds "it fits a narrow terminal, whose lines would stay if they were folded" eval \
+	'grep -E "^[0-9]+ schedules, [0-9]+ a sec" seen && ! grep -E "^[0-9].{29}[^$esc]*$esc" seen'
+kind=dumb
+progress explore --seconds 1 -- "$behaves" well
+unset kind
+holds "there is none on a terminal that has no way to overwrite it" eval \
+	'grep "schedules of seed 1 hold" seen && ! grep "$esc\|a second" seen'
 progress explore --first 24 --hang 0.2 -- ./rearm-round
 holds "it goes on while a failure is shortened" grep -qE \
 	'^a failure is shortened: [0-9]+ runs?, [0-9]+ lines? left' seen
