@@ -63,7 +63,7 @@ beside() {
 # The parts of a report, from its title to an empty line
 section() { sed -n "/^$1:\$/,/^\$/p" out; }
 
-echo 1..124
+echo 1..126
 finds credit 1 'exits with 1'
 finds rearm 1 'exits with 1'
 finds reset 4 'is stuck'
@@ -337,6 +337,26 @@ memory=/tmp
 holds "traces of schedules are in memory" kept "^$memory/datsim-[^/]*/trace[0-9]+$" env -u TMPDIR
 holds "traces are in TMPDIR if it is set" kept "^$scratch/tmp/datsim-[^/]*/trace[0-9]+$" \
 	env TMPDIR="$scratch/tmp"
+
+# unread COMMAND...: with a pipe for its output whose reader has gone
+mkfifo reader
+unread() {
+	: < reader &
+	exec 4> reader
+	wait $!
+	env --default-signal=PIPE TMPDIR="$scratch/tmp" "$@" >&4 2> out < /dev/null
+	status=$?
+	exec 4>&-
+	cat out
+	ls -A tmp
+	[ -z "$(ls -A tmp)" ]
+}
+holds "explore ends and removes the traces if nothing reads what it finds" eval \
+	'unread "$datsim" explore --runs 100000 --faults all,break --store unread -j 2 -- \
+		"$planted/reset" && [ $status = 141 ] && grep -q "was asked to end" out'
+holds "nor does a script whose reader has gone run on" eval \
+	'unread "$datsim" explore --runs 10000000 --store unread \
+		"$here/../planted/event-order.dsim" && [ $status = 141 ]'
 
 # small COMMAND...: with a /dev/shm that has no room for the longest trace, as in a container
 small() {
