@@ -146,7 +146,7 @@ static void sweep_report(const struct sweep *sweep, const char *path, const char
 	knobs_add(&swept->report);
 	text_add(&swept->report, "datsim sweep --nth %s%s --only %llu ", kinds[sweep->kind],
 		 sweep->persistent ? " --persistent" : "", (unsigned long long)n);
-	word_add(&swept->report, path);
+	path_add(&swept->report, path);
 	text_add(&swept->report, "\n");
 }
 

@@ -79,6 +79,15 @@ void word_add(struct text *text, const char *word)
 	text_add(text, "'");
 }
 
+void path_add(struct text *text, const char *path)
+{
+	struct text word = { 0 };
+
+	text_add(&word, "%s%s", *path == '-' ? "./" : "", path);
+	word_add(text, text_of(&word));
+	text_free(&word);
+}
+
 void knobs_add(struct text *text)
 {
 	const char *value;
