@@ -63,7 +63,7 @@ beside() {
 # The parts of a report, from its title to an empty line
 section() { sed -n "/^$1:\$/,/^\$/p" out; }
 
-echo 1..122
+echo 1..126
 finds credit 1 'exits with 1'
 finds rearm 1 'exits with 1'
 finds reset 4 'is stuck'
@@ -290,11 +290,23 @@ holds "children of a program that hangs end with it, and no others" hangs
 
 # On a terminal: how far it is, and what it does beside running schedules.
 progress() {
-	script -qec "exec '$datsim' $*" /dev/null < /dev/null | tr '\r' '\n' > seen
+	TERM=${kind:-xterm} script -qec "stty cols ${columns:-80}; exec '$datsim' $*" /dev/null \
+		< /dev/null | tr '\r' '\n' > seen
 }
 progress explore --seconds 1 -- "$behaves" well
 holds "progress: number, rate, failures and time left" grep -qE \
 	'^[0-9]+ schedules, [0-9]+ a second, 0 failed, [01] s left' seen
+columns=30
+progress explore --seconds 1 -- "$behaves" well
+unset columns
+esc=$(printf '\033')
+holds "it fits a narrow terminal, whose lines would stay if they were folded" eval \
+	'grep -E "^[0-9]+ schedules, [0-9]+ a sec" seen && ! grep -E "^[0-9].{29}[^$esc]*$esc" seen'
+kind=dumb
+progress explore --seconds 1 -- "$behaves" well
+unset kind
+holds "there is none on a terminal that has no way to overwrite it" eval \
+	'grep "schedules of seed 1 hold" seen && ! grep "$esc\|a second" seen'
 progress explore --first 24 --hang 0.2 -- ./rearm-round
 holds "it goes on while a failure is shortened" grep -qE \
 	'^a failure is shortened: [0-9]+ runs?, [0-9]+ lines? left' seen
@@ -325,6 +337,26 @@ memory=/tmp
 holds "traces of schedules are in memory" kept "^$memory/datsim-[^/]*/trace[0-9]+$" env -u TMPDIR
 holds "traces are in TMPDIR if it is set" kept "^$scratch/tmp/datsim-[^/]*/trace[0-9]+$" \
 	env TMPDIR="$scratch/tmp"
+
+# unread COMMAND...: with a pipe for its output whose reader has gone
+mkfifo reader
+unread() {
+	: < reader &
+	exec 4> reader
+	wait $!
+	env --default-signal=PIPE TMPDIR="$scratch/tmp" "$@" >&4 2> out < /dev/null
+	status=$?
+	exec 4>&-
+	cat out
+	ls -A tmp
+	[ -z "$(ls -A tmp)" ]
+}
+holds "explore ends and removes the traces if nothing reads what it finds" eval \
+	'unread "$datsim" explore --runs 100000 --faults all,break --store unread -j 2 -- \
+		"$planted/reset" && [ $status = 141 ] && grep -q "was asked to end" out'
+holds "nor does a script whose reader has gone run on" eval \
+	'unread "$datsim" explore --runs 10000000 --store unread \
+		"$here/../planted/event-order.dsim" && [ $status = 141 ]'
 
 # small COMMAND...: with a /dev/shm that has no room for the longest trace, as in a container
 small() {

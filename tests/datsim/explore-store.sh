@@ -30,7 +30,7 @@ value() {
 is() { [ "$(value "$1" "$2")" = "$3" ] || { value "$1" "$2" && false; }; }
 only_files() { ! find "$1" -type f ! -name '*.dsim' ! -name '*.position' | grep .; }
 
-echo 1..88
+echo 1..95
 
 # ---- a program ----
 cp "$planted/credit" credit
@@ -143,6 +143,29 @@ rm -rf one
 holds "and counts the same" eval 'counts one > a; counts parts > b; cmp a b'
 expect 1 "\\($runs of them in earlier runs\\)" explore --runs "$runs" --resume --store parts -- \
 	./credit
+# No schedule behind the last failure that --failures allows is taken for done: it may fail, too.
+# steps FOLDER ARGS...: the campaign, one new failure at a time, until it is done
+steps() {
+	folder=$1
+	shift
+	for step in 1 2 3 4 5; do
+		"$datsim" explore --store "$folder" --resume --failures 1 "$@" > "step.$step"
+		grep '^# done' "$folder"/*.position
+	done
+}
+counts_of() { grep -hE '^# (done|failed|count|covered.*)[: ]' "$1"/*.position | sort; }
+expect 1 "in 4 ways" explore --runs 300 --faults all,break --coverage --store ways \
+	event-order.dsim
+holds "a script's campaign in steps" steps step-by-step -j 2 --runs 300 --faults all,break \
+	--coverage event-order.dsim
+holds "each step ends where it had to" grep -qE '^event-order.dsim: [1-9] schedules?' step.1
+holds "the steps find the same" same ways step-by-step
+holds "and count and cover the same" eval \
+	'counts_of ways > a; counts_of step-by-step > b; cmp a b'
+expect 1 "in 3 ways" explore --runs 50 --faults all,break --store ends -- "$planted/reset"
+steps one-each -j 5 --runs 50 --faults all,break -- "$planted/reset" > out
+holds "a program's campaign, five at a time, does" same ends one-each
+
 # Killed by a schedule, behind a failure that was kept: then it goes on there.
 cat > dies.sh << 'END'
 #!/bin/sh

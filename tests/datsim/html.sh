@@ -14,7 +14,7 @@ count() {
 	[ "$have" -eq "$1" ]
 }
 
-echo 1..41
+echo 1..43
 holds "a page is written" write_page "$wire"
 cp "$page" "$scratch/first"
 write_page "$wire"
@@ -50,6 +50,19 @@ paired() {
 for name in wire verbs-pair programs; do
 	holds "each arrow and each label has its row ($name)" paired "$here/timeline/$name.trace"
 done
+# An adapter that only answers has a lifeline, which can be chosen as an EP can.
+chosen() {
+	"$datsim" test --trace "$scratch/reject.trace" "$here/../scripts/connect/reject.dsim" &&
+		write_page "$scratch/reject.trace" && grep '<option>emu1</option>' "$page" &&
+		grep "data-e=' emu1 a.ep ' title='emu1 packet to=emu0.ep1 op=CM_REJ " "$page"
+}
+holds "each lifeline that can be chosen has its rows" chosen
+# A header would begin the body, in which neither </head> nor <body> may stand.
+body() {
+	tr -d '\n' < "$page" | grep -o '<title>[^<]*</title></head><body><header>' &&
+		count 1 '</head>' && count 1 '<body>'
+}
+holds "the body begins where its tag is" body
 # The rows of the table and of the timeline, without the blanks between columns.
 timeline() {
 	write_page "$1" && LC_ALL=C.UTF-8 "$datsim" show --width 2000 "$1" | sed 1,2d |

@@ -23,7 +23,7 @@ story=$here/../../doc/demo.dsim
 pieces=$here/timeline/pieces.trace
 svg=$scratch/a.svg
 
-echo 1..63
+echo 1..68
 holds "the demo writes a trace" "$datsim" test --trace "$scratch/story.trace" "$story"
 holds "its diagram is drawn" "$datsim" show --svg "$svg" "$scratch/story.trace"
 holds "it is XML" xmllint --noout "$svg"
@@ -406,3 +406,38 @@ printf '9000 emu0.ep1 free\n9000 - note script ends\n' >> "$scratch/note.trace"
 holds "a note is drawn" \
 	sh -c "\"$datsim\" show --svg $svg $scratch/note.trace && grep -q 'half past' $svg"
 holds "and its time is not, where nothing happens" sh -c "! grep -q '>5.000</text>' $svg"
+
+# '#' begins a fragment of a URL, '%' a byte, and "b:" would be a scheme.
+linked() {
+	(cd "$scratch" && "$datsim" show --svg 'b:50%#?.svg' many.trace) &&
+		[ -f "$scratch/b:50%#?-1.svg" ] &&
+		grep -oF "<a href='b%3A50%25%23%3F-1.svg'>" "$scratch/b:50%#?.svg"
+}
+holds "links to pages whose names have other meanings in a URL" linked
+# wide FILE CLASS WIDTH ANCHOR: each text of a class fits the drawing, if a character is so wide
+wide() {
+	awk -F"'" -v class="$2" -v each="$3" -v end="$4" '
+	/<svg / { width = $4 }
+	$0 ~ "class=." class { for (i = 1; i < NF; i++) {
+		if ($i !~ "class=$" || $(i + 1) != class)
+			continue
+		split($(i + 6), words, /[<>]/)
+		long = each * length(words[2])
+		left = end ? $(i + 3) - long : $(i + 3)
+		print words[2] ": from " left " to " left + long " of " width
+		n++
+		bad += left < 0 || left + long > width
+	} }
+	END { exit !n || bad }' "$1"
+}
+printf 'libdat trace 1\n0 emu0.ia1 create\n' > "$scratch/$long.trace"
+"$datsim" show --svg "$svg" "$scratch/$long.trace"
+holds "a drawing without lifelines is as wide as its title" wide "$svg" title 7.9
+{
+	printf 'libdat trace 1\n0 emu0.ep1 create\n0 emu1.srq1 create max=4 available=0 low=0\n'
+	printf '3600000000000 emu0.ep1 free\n3600000000000 emu1.srq1 free\n'
+} > "$scratch/hour.trace"
+"$datsim" show --all --svg "$svg" "$scratch/hour.trace"
+holds "times of hours fit the margin" wide "$svg" time 6.02 end
+holds "so does a pause of an hour" wide "$svg" gaptext 5.42 end
+holds "which is told in seconds" grep -q '>3600 s pass</text>' "$svg"

@@ -28,7 +28,7 @@ use adapter a@emu0
     a: dat_pz_query(pz) -> {ia_handle=pz}
 END
 
-echo 1..22
+echo 1..30
 "$datsim" test --seed 7 --trace a.trace "it's one.dsim" > /dev/null
 holds "a script's trace names the command" \
 	header "# command=datsim test --seed 7 'it'\\''s one.dsim'" a.trace
@@ -40,6 +40,20 @@ DATSIM_LATENCY_NS=5000 "$datsim" test --trace knob.trace fails.dsim > /dev/null
 holds "knobs are part of the command" \
 	header '# command=DATSIM_LATENCY_NS=5000 datsim test fails.dsim' knob.trace
 holds "a failing script fails again" replays 0 'the same again' knob.trace
+
+# named NAME TITLE WORD: the trace of a script of that name gives it as WORD, and replays
+named() {
+	cp -- "it's one.dsim" "$1"
+	"$datsim" test --trace named.trace -- "$1" > /dev/null
+	holds "a name with $2 is on one line of the header" \
+		header "# command=datsim test $3" named.trace
+	holds "and replays" replays 0 'the same again' named.trace
+}
+named 'größe.dsim' 'letters of UTF-8' "'größe.dsim'"
+named "$(printf 'two\nlines it'\''s \\.dsim')" 'a newline' \
+	"\$'two\\012lines it\\047s \\134.dsim'"
+named -a.dsim 'a dash before it' ./-a.dsim
+named "$(printf 'gr\366\337e.dsim')" 'letters of Latin-1' "\$'gr\\366\\337e.dsim'"
 
 sed 's/bytes=64 /bytes=65 /' a.trace > b.trace
 holds "another trace: the line is shown" replays 1 '^b.trace:[0-9]+: another trace' b.trace

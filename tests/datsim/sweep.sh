@@ -46,6 +46,25 @@ use connected a@emu0 b@emu1
        a: dat_ep_post_send(ep, 64)
 END
 
+# Without its Receive the Send is repeated for longer than the sweep waits.
+mkdir "it's"
+cat > "it's/#1.dsim" << 'END'
+fabric rnr_retry=6 rnr_timer=20s
+use connected a@emu0 b@emu1
+       b: dat_ep_post_recv(ep, 64)
+       a: dat_ep_post_send(ep, 64)
+*      b: event recv DTO_COMPLETION length=64
+end    quiet
+END
+
+# repeats FILE: the replay line of a sweep's report finds the same again
+repeats() {
+	sed -n 's/^# replay:   datsim/"$datsim"/p' "$1" > replay.sh
+	cat replay.sh
+	. ./replay.sh > again 2>&1
+	[ $? -eq 3 ] && diff "$1" again
+}
+
 echo 'use adapter' > bad.dsim
 : > empty.dsim
 
@@ -57,7 +76,7 @@ hangs() {
 	LD_PRELOAD="$runtime $hurry" "$datsim" sweep --nth post good.dsim
 }
 
-echo 1..26
+echo 1..29
 sweeps alloc
 sweeps alloc --persistent
 sweeps post
@@ -84,6 +103,13 @@ part=$((share / 100))
 expect 0 '^ok 1 - ' sweep --nth alloc --share $part "$scripts/adapter/limits.dsim"
 expect 0 '^ok 1 - ' sweep --nth alloc --persistent --share $part "$scripts/adapter/limits.dsim"
 expect 0 '^1\.\.1$' sweep --nth post good.dsim
+expect 3 "^not ok 1 - it's/\?1.dsim: 1 of 2 points" sweep --nth post "it's/#1.dsim"
+mv out busy
+holds "the report of a point says how to repeat it" repeats busy
+export DATSIM_SEED=4
+expect 3 '^# replay:   DATSIM_SEED=4 datsim sweep --nth post --only 1 ' sweep --nth post \
+	"it's/#1.dsim"
+unset DATSIM_SEED
 hangs > out 2>&1
 holds "a point that takes too long is told" grep -q 'good.dsim: point 1 hangs (signal 14)' out
 holds "and the script is not ok" grep -q '^not ok 1 - good.dsim: 0 of 0 points' out

@@ -62,7 +62,7 @@ printf 'libdat trace 1\n# seed=1\n10 emu0.ep1 create\n# end lines=2\n' > cut.tra
 printf 'libdat trace 1\n# seed=1\nten emu0.ep1 create\n' > text.trace
 printf 'libdat trace 1\n5 emu0.ep1 create\n# end lines=1\n' > whole.trace
 
-echo 1..102
+echo 1..103
 expect 2 'expected a command'
 expect 2 'true \+ true2 opened no simulated adapter' explore -- true + true
 expect 0 'datsim test  *run scripts as tests' --help
@@ -91,6 +91,12 @@ expect 2 '^# bad.dsim:1:12: expected an actor' test bad.dsim
 expect 2 'nonesuch.dsim: No such file' test nonesuch.dsim
 expect 2 'no script' test empty
 expect 0 '^ok 2 - folder/b.dsim' test folder
+# A link that leads back is not followed, others are: its own script, and the two of folder.
+mkdir -p looped/in
+cp good.dsim looped
+ln -s ../../looped looped/in/up
+ln -s ../folder looped/other
+expect 0 '^1\.\.3$' test looped
 expect 1 '^ok 3 - good.dsim' test good.dsim fails.dsim good.dsim
 expect 2 '^datsim test: unknown option --loud$' test --loud good.dsim
 behind() {

@@ -7,6 +7,7 @@
 #include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -204,6 +205,24 @@ bool memory_folder(struct text *folder, uint64_t bytes)
 }
 
 /* ---- standard streams ---- */
+
+bool stderr_overwrites(void)
+{
+	const char *kind = getenv("TERM");
+
+	return isatty(STDERR_FILENO) && !(kind && !strcmp(kind, "dumb"));
+}
+
+void stderr_overwrite(const char *line)
+{
+	struct winsize size;
+	int most = (int)strlen(line);
+
+	/* A line that the terminal folds stays there. The last column may fold it, too. */
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col && most >= size.ws_col)
+		most = size.ws_col - 1;
+	fprintf(stderr, "\r%.*s\033[K", most, line);
+}
 
 void keep_standard_streams(void)
 {

@@ -56,4 +56,9 @@ void output_restore(int out);
 /* Flush stdout at the end. False: some output was lost, and stderr says so. */
 bool finish_stdout(void);
 
+/* Is standard error a terminal on which a line of progress can replace the one before? */
+bool stderr_overwrites(void);
+/* Print such a line, as much of it as the terminal is wide; of "" none is left. */
+void stderr_overwrite(const char *line);
+
 #endif

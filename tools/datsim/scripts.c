@@ -42,12 +42,30 @@ static bool is_script(const char *name)
 	return n > 5 && !strcmp(name + n - 5, ".dsim");
 }
 
-static void find_scripts(struct scripts *scripts, const char *folder, int depth)
+/* A folder that is searched, and the one that it was found in. */
+struct searched {
+	const struct searched *in;
+	dev_t dev;
+	ino_t ino;
+	int depth;
+};
+
+/* A symbolic link may lead back to a folder that is being searched. */
+static bool is_searched(const struct searched *at, const struct stat *st)
 {
+	while (at && (at->dev != st->st_dev || at->ino != st->st_ino))
+		at = at->in;
+	return at != NULL;
+}
+
+static void find_scripts(struct scripts *scripts, const char *folder, const struct stat *which,
+			 const struct searched *in)
+{
+	const struct searched here = { in, which->st_dev, which->st_ino, in ? in->depth + 1 : 0 };
 	struct dirent *entry;
 	struct text path = { 0 };
 	struct stat st;
-	DIR *dir = depth < DEPTH_MAX ? opendir(folder) : NULL;
+	DIR *dir = here.depth < DEPTH_MAX ? opendir(folder) : NULL;
 
 	while (dir && (entry = readdir(dir))) {
 		if (entry->d_name[0] == '.')
@@ -56,9 +74,9 @@ static void find_scripts(struct scripts *scripts, const char *folder, int depth)
 		text_add(&path, "%s/%s", folder, entry->d_name);
 		if (stat(path.s, &st))
 			continue;
-		if (S_ISDIR(st.st_mode))
-			find_scripts(scripts, path.s, depth + 1);
-		else if (is_script(entry->d_name))
+		if (S_ISDIR(st.st_mode) && !is_searched(&here, &st))
+			find_scripts(scripts, path.s, &st, &here);
+		else if (!S_ISDIR(st.st_mode) && is_script(entry->d_name))
 			add_script(scripts, path.s);
 	}
 	if (dir)
@@ -75,7 +93,7 @@ bool scripts_add(struct scripts *scripts, const char *path)
 		add_script(scripts, path);
 		return true;
 	}
-	find_scripts(scripts, path, 0);
+	find_scripts(scripts, path, &st, NULL);
 	if (scripts->count == first)
 		return false;
 	qsort(scripts->paths + first, scripts->count - first, sizeof(*scripts->paths), by_name);

@@ -12,8 +12,7 @@ void tap_plan(FILE *out, size_t tests)
 	fprintf(out, "1..%zu\n", tests);
 }
 
-/* A '#' in a name would begin a directive. */
-static void tap_name(FILE *out, const char *name)
+void tap_name(FILE *out, const char *name)
 {
 	for (; *name; name++)
 		fputc((unsigned char)*name < ' ' || *name == '#' ? '?' : *name, out);

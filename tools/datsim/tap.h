@@ -12,6 +12,10 @@
 #include "tools/datsim/run/run.h"
 
 void tap_plan(FILE *out, size_t tests);
+
+/* A '#' in a name would begin a directive, and a newline end the result. */
+void tap_name(FILE *out, const char *name);
+
 void tap_result(FILE *out, bool colour, size_t number, const char *name,
 		const struct verdict *verdict);
 

@@ -158,28 +158,31 @@ bool campaign_is_full(const struct campaign *campaign)
 	return campaign->fresh >= campaign->course->failures;
 }
 
-bool campaign_knows(struct campaign *campaign, const char *ending, const struct lines *lines,
-		    bool (*fails)(const struct lines *lines, void *ctx), void *ctx)
+struct entry *campaign_knows(struct campaign *campaign, const char *ending,
+			     const struct lines *lines,
+			     bool (*fails)(const struct lines *lines, void *ctx), void *ctx)
 {
 	struct text shape = { 0 };
-	struct entry *entry;
+	struct entry *entry, *known = NULL;
 	struct lines some;
-	bool knows = false;
 
 	signature_shape(&shape, lines);
-	for (size_t i = 0; !knows; i++) {
+	for (size_t i = 0; !known; i++) {
 		entry = store_match(&campaign->store, text_of(&campaign->target), ending,
 				    text_of(&shape), &i);
 		if (!entry)
 			break;
-		knows = !shape_restrict(lines, text_of(&entry->shape), &some) ||
-			(fails && fails(&some, ctx));
+		if (!shape_restrict(lines, text_of(&entry->shape), &some) ||
+		    (fails && fails(&some, ctx)))
+			known = entry;
 		free(some.line);
-		entry->count += knows;
-		campaign->failed += knows;
 	}
 	text_free(&shape);
-	return knows;
+	if (known) {
+		known->count++;
+		campaign->failed++;
+	}
+	return known;
 }
 
 void campaign_entry(const struct campaign *campaign, struct entry *entry, const char *ending,

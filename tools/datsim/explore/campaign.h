@@ -47,12 +47,13 @@ bool campaign_is_full(const struct campaign *campaign);
 void campaign_note(struct campaign *campaign, int code);
 
 /*
- * Is a failing schedule with these lines one that is known? Then it is counted. `fails`, which may
- * be NULL, runs fewer lines and says whether they fail in the same way; without it a schedule that
- * would have to run again is not known.
+ * The failure that a failing schedule with these lines is, which is counted; NULL: it is not known.
+ * `fails`, which may be NULL, runs fewer lines and says whether they fail in the same way; without
+ * it a schedule that would have to run again is not known.
  */
-bool campaign_knows(struct campaign *campaign, const char *ending, const struct lines *lines,
-		    bool (*fails)(const struct lines *lines, void *ctx), void *ctx);
+struct entry *campaign_knows(struct campaign *campaign, const char *ending,
+			     const struct lines *lines,
+			     bool (*fails)(const struct lines *lines, void *ctx), void *ctx);
 /* Make the entry of a failure of these lines, shrunk or not. */
 void campaign_entry(const struct campaign *campaign, struct entry *entry, const char *ending,
 		    const struct lines *lines);

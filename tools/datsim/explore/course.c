@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "tools/datsim/commands.h"
+#include "tools/datsim/files.h"
 
 double course_clock(void)
 {
@@ -63,7 +64,7 @@ void course_tell(struct course *course, uint64_t done)
 	if (now - course->told < 0.5)
 		return;
 	course_line(course, done, now - course->began, &line);
-	fprintf(stderr, "\r%s\033[K", text_of(&line));
+	stderr_overwrite(text_of(&line));
 	course->told = now;
 	text_free(&line);
 }
@@ -135,5 +136,5 @@ void course_end(struct course *course)
 {
 	course->doing.length = 0;
 	if (course->progress)
-		fputs("\r\033[K", stderr);
+		stderr_overwrite("");
 }

@@ -29,7 +29,7 @@
 struct round {
 	_Atomic uint64_t unknown_count;
 	uint64_t unknown[ROUND_MOST]; /* numbers of schedules that fail in no known way */
-	_Atomic uint64_t counts[STORE_MOST];
+	uint32_t known[ROUND_MOST];   /* the entry that each one fails as, behind 0 for none */
 	_Atomic bool acted;
 	char covered[];
 };
@@ -66,19 +66,19 @@ static bool lines_fail_so(const struct lines *lines, void *ctx)
 	return good;
 }
 
-static bool is_known(struct explorer *explorer, const struct verdict *verdict)
+static struct entry *known_as(struct explorer *explorer, const struct verdict *verdict)
 {
 	struct trial trial = { explorer, explorer->schedule.seed, verdict };
 	struct text ending = { 0 };
+	struct entry *known;
 	struct lines lines;
-	bool knows;
 
 	signature_verdict(&ending, verdict);
 	lines_split(&lines, &explorer->plan, &explorer->schedule);
-	knows = campaign_knows(explorer->campaign, text_of(&ending), &lines, lines_fail_so, &trial);
+	known = campaign_knows(explorer->campaign, text_of(&ending), &lines, lines_fail_so, &trial);
 	lines_free(&lines);
 	text_free(&ending);
-	return knows;
+	return known;
 }
 
 static void add_first_line(struct text *says, const struct verdict *verdict)
@@ -164,8 +164,10 @@ static void keep_failure(struct explorer *explorer, const struct verdict *failur
 
 /* ---- a round ---- */
 
-static void run_one(struct explorer *explorer, struct round *round, uint64_t number)
+/* Run a schedule, the `at`th of the round. */
+static void run_one(struct explorer *explorer, struct round *round, uint64_t number, uint64_t at)
 {
+	struct entry *known = NULL;
 	struct verdict verdict;
 
 	explorer_schedule(explorer, number, !explorer->course->coverage, &verdict);
@@ -174,7 +176,11 @@ static void run_one(struct explorer *explorer, struct round *round, uint64_t num
 			      verdict.trace.length);
 	if (verdict.faults_acted || explorer->schedule.slows)
 		round->acted = true;
-	if (verdict.code != EXIT_PASS && !is_known(explorer, &verdict))
+	if (verdict.code != EXIT_PASS)
+		known = known_as(explorer, &verdict);
+	if (known)
+		round->known[at] = 1 + (uint32_t)(known - explorer->campaign->store.list);
+	else if (verdict.code != EXIT_PASS)
 		round->unknown[round->unknown_count++] = number;
 	verdict_free(&verdict);
 }
@@ -185,19 +191,15 @@ be_worker(struct explorer *explorer, struct round *round, uint64_t index, uint64
 	struct campaign *campaign = explorer->campaign;
 	const struct course *course = explorer->course;
 	struct text covered = { 0 };
-	uint64_t i, at;
+	uint64_t i, first;
 
 	/* What asks the tool to end goes to its workers, too, where it stays blocked. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	coverage_free(&campaign->coverage);
-	for (i = 0; i < campaign->store.count; i++)
-		campaign->store.list[i].count = 0;
 	for (i = index; i < length; i += (uint64_t)course->jobs) {
-		at = course->first + course->shard - 1 + (course->done + i) * course->shards;
-		run_one(explorer, round, at);
+		first = course->first + course->shard - 1;
+		run_one(explorer, round, first + (course->done + i) * course->shards, i);
 	}
-	for (i = 0; i < campaign->store.count; i++)
-		round->counts[i] += campaign->store.list[i].count;
 	coverage_format(&campaign->coverage, &covered);
 	if (covered.length < COVER_BYTES)
 		memcpy(round->covered + index * COVER_BYTES, text_of(&covered), covered.length + 1);
@@ -247,21 +249,27 @@ static bool run_workers(struct explorer *explorer, struct round *round, uint64_t
 	return good && count == explorer->course->jobs;
 }
 
-static void take_counts(struct explorer *explorer, struct round *round)
+/* Count the schedules from..to - 1 of the round that fail in a known way. */
+static void take_known(struct explorer *explorer, const struct round *round, uint64_t from,
+		       uint64_t to)
+{
+	struct campaign *campaign = explorer->campaign;
+
+	for (; from < to; from++) {
+		if (!round->known[from])
+			continue;
+		campaign->store.list[round->known[from] - 1].count++;
+		campaign->failed++;
+		campaign_note(campaign, EXIT_FAILED);
+	}
+}
+
+static void take_coverage(struct explorer *explorer, const struct round *round)
 {
 	struct campaign *campaign = explorer->campaign;
 	struct coverage coverage = { .list = NULL };
 	const char *at;
-	uint64_t count;
 
-	explorer->acted |= round->acted;
-	for (size_t i = 0; i < campaign->store.count; i++) {
-		count = round->counts[i];
-		campaign->store.list[i].count += count;
-		campaign->failed += count;
-		if (count)
-			campaign_note(campaign, EXIT_FAILED);
-	}
 	for (int i = 0; i < explorer->course->jobs; i++) {
 		at = round->covered + (size_t)i * COVER_BYTES;
 		if (!header_number(&at, "covered-schedules", &coverage.schedules))
@@ -280,22 +288,40 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void settle_round(struct explorer *explorer, struct round *round)
+/* Keep a failure that the workers did not know; by now it may be known. */
+static void settle_one(struct explorer *explorer, uint64_t number)
 {
 	struct verdict verdict;
 
-	qsort(round->unknown, round->unknown_count, sizeof(round->unknown[0]), by_number);
-	for (uint64_t i = 0; i < round->unknown_count; i++) {
-		if (campaign_is_full(explorer->campaign) || ended_asked(&explorer->ended))
-			return;
-		explorer_schedule(explorer, round->unknown[i], true, &verdict);
-		if (verdict.code != EXIT_PASS) {
-			if (!is_known(explorer, &verdict))
-				keep_failure(explorer, &verdict);
-			campaign_note(explorer->campaign, (int)verdict.code);
-		}
-		verdict_free(&verdict);
+	explorer_schedule(explorer, number, true, &verdict);
+	if (verdict.code != EXIT_PASS) {
+		if (!known_as(explorer, &verdict))
+			keep_failure(explorer, &verdict);
+		campaign_note(explorer->campaign, (int)verdict.code);
 	}
+	verdict_free(&verdict);
+}
+
+/*
+ * Keep what failed, in order. Returns how many schedules of the round are settled: those before the
+ * first failure for which the campaign has no room any more, or no time. A later run goes on there.
+ */
+static uint64_t settle_round(struct explorer *explorer, struct round *round, uint64_t length)
+{
+	const struct course *course = explorer->course;
+	uint64_t i, at, settled = 0;
+
+	qsort(round->unknown, round->unknown_count, sizeof(round->unknown[0]), by_number);
+	for (i = 0; i < round->unknown_count; i++) {
+		at = course_before(course, round->unknown[i]) - course->done;
+		take_known(explorer, round, settled, at);
+		settled = at;
+		if (campaign_is_full(explorer->campaign) || ended_asked(&explorer->ended))
+			return settled;
+		settle_one(explorer, round->unknown[i]);
+	}
+	take_known(explorer, round, settled, length);
+	return length;
 }
 
 /* ---- the known ones first ---- */
@@ -352,16 +378,22 @@ static bool run_round(struct explorer *explorer, struct round *round, uint64_t l
 {
 	struct course *course = explorer->course;
 	bool good = run_workers(explorer, round, length);
+	uint64_t settled;
 
 	if (ended_asked(&explorer->ended))
 		return true;
 	campaign_save(explorer->campaign, course->done, round->unknown_count > 0);
-	take_counts(explorer, round);
-	settle_round(explorer, round);
+	explorer->acted |= round->acted;
+	settled = settle_round(explorer, round, length);
+	/* What the schedules behind those reached is reached when they are done again. */
+	round->unknown_count = 0;
+	if (settled < length && course->coverage && !ended_asked(&explorer->ended))
+		good = run_workers(explorer, round, settled) && good;
+	take_coverage(explorer, round);
 	explorer->half = ended_asked(&explorer->ended);
 	if (explorer->half)
 		return true;
-	course->done += length;
+	course->done += settled;
 	course_tell(course, course->done);
 	if (good)
 		campaign_save(explorer->campaign, course->done, false);

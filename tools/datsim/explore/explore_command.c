@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tools/datsim/commands.h"
 #include "tools/datsim/files.h"
@@ -199,7 +198,7 @@ static int run_command(char **argv)
 	if (!course.runs && !course.seconds)
 		course.runs = program ? RUNS_OF_PROGRAMS : RUNS_USUAL;
 	course.jobs = jobs_at_once(course.jobs);
-	course.progress = isatty(STDERR_FILENO);
+	course.progress = stderr_overwrites();
 	return program ? explore_named(&course, "explore", what.word)
 		       : explore_script(&course, what.word[0]);
 }

@@ -170,6 +170,15 @@ static int by_number(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
+/* The campaign has no room for this failure: a later run goes on with its schedule. */
+static void leave_from(struct hunt *hunt, uint64_t number)
+{
+	uint64_t before = course_before(hunt->course, number);
+
+	if (before < hunt->course->done)
+		hunt->course->done = before;
+}
+
 void hunt_settle(struct hunt *hunt)
 {
 	struct hunt_failure *failure;
@@ -190,6 +199,8 @@ void hunt_settle(struct hunt *hunt)
 			campaign_note(hunt->campaign, outcome_code(&failure->outcome));
 			lines_free(&lines);
 			hunt->ending = hunt->says = (struct text){ .s = NULL };
+		} else if (!ended_asked(&hunt->ended)) {
+			leave_from(hunt, failure->number);
 		}
 		text_free(&failure->ending);
 		text_free(&failure->says);

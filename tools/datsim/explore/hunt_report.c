@@ -265,7 +265,7 @@ static void add_run(const struct hunt *hunt, const char *path, struct text *line
 	if (hunt->failure.how == ENDED_HUNG)
 		text_add(line, "--hang %g ", hunt->course->hang);
 	text_add(line, "--script ");
-	word_add(line, path);
+	path_add(line, path);
 	add_words(hunt, line);
 }
 

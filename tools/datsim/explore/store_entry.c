@@ -56,7 +56,7 @@ void entry_format(const struct store *store, const struct entry *entry, struct t
 
 	store_path(store, entry, &path);
 	text_add(&replay, "%s", text_of(&entry->before));
-	word_add(&replay, text_of(&path));
+	path_add(&replay, text_of(&path));
 	text_add(&replay, "%s", text_of(&entry->after));
 	text_add(content, FIRST);
 	add_header(content, "target", &entry->target);

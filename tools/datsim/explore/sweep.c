@@ -10,6 +10,7 @@
 #include "host/random.h"
 #include "tools/datsim/run/point.h"
 #include "explore.h"
+#include "tools/datsim/program/origin.h"
 #include "tools/datsim/show/trace.h"
 
 #define DTO_COMPLETIONS                                                                 \
@@ -141,9 +142,12 @@ static void sweep_report(const struct sweep *sweep, const char *path, const char
 	text_add(&swept->report, "point %llu (%s): ", (unsigned long long)n, site);
 	/* Replace the replay line of the report: a point is repeated by `datsim sweep`. */
 	text_append(&swept->report, text, replay ? (size_t)(replay - text) : strlen(text));
-	text_add(&swept->report, "replay:   datsim sweep --nth %s%s --only %llu %s\n",
-		 kinds[sweep->kind], sweep->persistent ? " --persistent" : "",
-		 (unsigned long long)n, path);
+	text_add(&swept->report, "replay:   ");
+	knobs_add(&swept->report);
+	text_add(&swept->report, "datsim sweep --nth %s%s --only %llu ", kinds[sweep->kind],
+		 sweep->persistent ? " --persistent" : "", (unsigned long long)n);
+	path_add(&swept->report, path);
+	text_add(&swept->report, "\n");
 }
 
 /* Run the points of one rule; *before counts the points of the rules before it. */

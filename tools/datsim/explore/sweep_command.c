@@ -174,8 +174,9 @@ static int sweep_all(struct sweep *sweep, const struct scripts *scripts, bool co
 	for (i = 0; i < scripts->count; i++) {
 		one = sweep_one(sweep, scripts->paths[i], &outcome);
 		colour_result(stdout, colour, !one, one ? "not ok" : "ok");
-		printf(" %zu - %s: %llu of %llu points\n", i + 1, scripts->paths[i], outcome.ran,
-		       outcome.points);
+		printf(" %zu - ", i + 1);
+		tap_name(stdout, scripts->paths[i]);
+		printf(": %llu of %llu points\n", outcome.ran, outcome.points);
 		colour_report(stdout, colour, "# ", text_of(&outcome.report));
 		fflush(stdout);
 		ran += outcome.ran;

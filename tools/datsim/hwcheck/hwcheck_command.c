@@ -18,6 +18,7 @@
 #endif
 
 #include "tools/datsim/commands.h"
+#include "tools/datsim/files.h"
 #include "hwcheck.h"
 
 #define SECONDS_MOST  600
@@ -97,7 +98,7 @@ static void print_row(struct hwcheck *h, const char *title, const struct probe_a
 	const char *word = "FAIL";
 
 	if (h->progress)
-		fputs("\r\033[K", stderr);
+		stderr_overwrite("");
 	if (answer->verdict == PROBE_PASS) {
 		h->passed++;
 		word = "PASS";
@@ -122,10 +123,13 @@ static void run_row(struct hwcheck *h, const char *title, void (*run)(struct pro
 		    struct probe_answer *answer)
 {
 	unsigned int left = seconds_left(h);
+	char line[128];
 
 	h->number++;
-	if (h->progress)
-		fprintf(stderr, "\r\033[K%d: %s ...", h->number, title);
+	if (h->progress) {
+		snprintf(line, sizeof(line), "%d: %s ...", h->number, title);
+		stderr_overwrite(line);
+	}
 	if (left == 0) {
 		*answer = (struct probe_answer){ .verdict = PROBE_SKIP, .text = "no time left" };
 	} else {
@@ -238,7 +242,7 @@ static int run_command(char **argv)
 		h.seconds = h.quick ? SECONDS_QUICK : SECONDS_MOST;
 	h.check.device = operands.word[0];
 	h.check.quick = h.quick;
-	h.progress = isatty(STDERR_FILENO);
+	h.progress = stderr_overwrites();
 	h.end_ns = probe_now_ns() + (uint64_t)h.seconds * 1000000000u;
 	return run_all(&h);
 }

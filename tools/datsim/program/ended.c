@@ -31,8 +31,10 @@ static void begin_watch(struct ended *ended)
 	watch_signal(ended, SIGTERM);
 	watch_signal(ended, SIGHUP);
 	watch_signal(ended, SIGINT);
-	if (ended->alone)
+	if (ended->alone) {
 		watch_signal(ended, SIGQUIT);
+		watch_signal(ended, SIGPIPE);
+	}
 	sigprocmask(SIG_BLOCK, &ended->watched, &ended->before);
 }
 
@@ -105,8 +107,9 @@ int ended_pause(struct ended *ended, long ns)
 	siginfo_t info;
 	int sig = sleep_and_look(ended, ns, &info);
 
+	/* SIGPIPE tells of the tool's own output: its programs are only asked to end. */
 	if (note_signal(ended, sig, &info))
-		return sig;
+		return sig == SIGPIPE ? SIGTERM : sig;
 	if (ended->by && !ended->killed && grace_is_over(ended)) {
 		ended->killed = true;
 		return SIGKILL;

@@ -39,7 +39,10 @@ struct ended {
 };
 
 void ended_watch(struct ended *ended);
-/* The same for programs in process groups of their own, which a terminal does not reach. */
+/*
+ * The same for programs in process groups of their own, which a terminal does not reach. SIGPIPE
+ * asks for it, too: the reader of the tool's output has gone.
+ */
 void ended_watch_alone(struct ended *ended);
 void ended_unwatch(struct ended *ended);
 /* In a forked child, before exec. */

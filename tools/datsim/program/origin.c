@@ -23,6 +23,39 @@ static const char *const knobs[] = {
 	"DATSIM_HOSTILE",        "DATSIM_TRACE_LAST",
 };
 
+/* Has each of its characters a place on a line of UTF-8? */
+static bool is_printable(const char *word)
+{
+	size_t left = strlen(word), n;
+
+	for (; left; word += n, left -= n) {
+		n = *word == '\n' ? 0 : utf8_length(word, left);
+		if (!n)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * "$'a\012b'", of which shells make a newline, or any byte. A quote and a backslash are numbers,
+ * too: what only looks for the ends of words need not know of this.
+ */
+static void add_escaped(struct text *text, const char *word)
+{
+	size_t left = strlen(word), n;
+
+	text_add(text, "$'");
+	for (; left; word += n, left -= n) {
+		n = strchr("\n'\\", *word) ? 0 : utf8_length(word, left);
+		if (n)
+			text_append(text, word, n);
+		else
+			text_add(text, "\\%03o", (unsigned int)(unsigned char)*word);
+		n = n ? n : 1;
+	}
+	text_add(text, "'");
+}
+
 void word_add(struct text *text, const char *word)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -32,14 +65,27 @@ void word_add(struct text *text, const char *word)
 		text_add(text, "%s", word);
 		return;
 	}
+	if (!is_printable(word)) {
+		add_escaped(text, word);
+		return;
+	}
 	text_add(text, "'");
 	for (; *word; word++) {
 		if (*word == '\'')
 			text_add(text, "'\\''");
 		else
-			text_printable(text, word, 1);
+			text_append(text, word, 1);
 	}
 	text_add(text, "'");
+}
+
+void path_add(struct text *text, const char *path)
+{
+	struct text word = { 0 };
+
+	text_add(&word, "%s%s", *path == '-' ? "./" : "", path);
+	word_add(text, text_of(&word));
+	text_free(&word);
 }
 
 void knobs_add(struct text *text)
@@ -130,14 +176,39 @@ bool is_origin(const char *line, size_t length)
 
 /* ---- out of it again ---- */
 
-/* Read one word from *at, up to a blank; text between quotes is kept as it is. */
+/* The byte of three octal digits behind a backslash. */
+static bool take_octal(const char **at, const char *end, struct text *word)
+{
+	unsigned int value = 0;
+	char byte;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		if (++*at == end || **at < '0' || **at > '7')
+			return false;
+		value = value * 8 + (unsigned int)(**at - '0');
+	}
+	byte = (char)value;
+	text_append(word, &byte, 1);
+	return value && value < 256;
+}
+
+/*
+ * Read one word from *at, up to a blank; text between quotes is kept as it is, except that
+ * backslashes count between $' and '.
+ */
 static bool take_word(const char **at, const char *end, struct text *word)
 {
-	bool quoted = false;
+	bool quoted = false, escapes = false, good = true;
 
-	for (; *at < end && (quoted || **at != ' '); ++*at) {
+	for (; good && *at < end && (quoted || **at != ' '); ++*at) {
 		if (**at == '\'') {
 			quoted = !quoted;
+			escapes &= quoted;
+		} else if (!quoted && **at == '$' && *at + 1 < end && (*at)[1] == '\'') {
+			escapes = true;
+		} else if (escapes && **at == '\\') {
+			good = take_octal(at, end, word);
 		} else if (!quoted && **at == '\\') {
 			if (++*at == end)
 				return false;
@@ -146,7 +217,7 @@ static bool take_word(const char **at, const char *end, struct text *word)
 			text_append(word, *at, 1);
 		}
 	}
-	return !quoted;
+	return good && !quoted;
 }
 
 bool command_line_split(struct command_line *cmd, const char *line, size_t length)

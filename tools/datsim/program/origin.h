@@ -11,8 +11,10 @@
 
 #include "tools/datsim/util.h"
 
-/* Add a word, quoted for a shell. */
+/* Add a word, quoted for a shell: on one line, and each byte of it comes back. */
 void word_add(struct text *text, const char *word);
+/* The same for the name of a file, which is no option even if it begins with '-'. */
+void path_add(struct text *text, const char *path);
 /* "NAME=value " for each knob that the environment sets. */
 void knobs_add(struct text *text);
 bool is_knob(const char *name, size_t length);

@@ -150,7 +150,7 @@ void replay_line(const char *path, const struct options *options, struct text *t
 		text_add(text, "--seed %llu ", (unsigned long long)options->seed);
 	if (options->slow)
 		text_add(text, "--slow %u ", options->slow);
-	word_add(text, path);
+	path_add(text, path);
 }
 
 /* Intervals can expand a short expression enormously, and a script means its braces literally. */

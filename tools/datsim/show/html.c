@@ -37,7 +37,17 @@ static void put_string(FILE *out, const char *s)
 
 /* ---- the lines of a row ---- */
 
-/* The Endpoints that a line concerns, for the filter: their names, with a blank around each. */
+/* Is it an EP or QP, or an adapter that has a lifeline of its own because it has none? */
+static bool is_choice(const struct html *html, struct span object)
+{
+	size_t lifeline;
+
+	return picture_is_ep(object) ||
+	       (object.length && picture_lifeline(html->picture, object, &lifeline) &&
+		span_equal(html->picture->lifelines[lifeline].object, object));
+}
+
+/* The lifelines that a line concerns, for the filter: their names, with a blank around each. */
 static void add_ends(struct html *html, const struct trace_line *line)
 {
 	struct span object = trace_value(line, "object"), ends[3] = { line->object, object };
@@ -46,7 +56,7 @@ static void add_ends(struct html *html, const struct trace_line *line)
 
 	packet_ends(line, &ends[0], &ends[2]);
 	for (i = 0; i < ARRAY_SIZE(ends); i++) {
-		if (!picture_is_ep(ends[i]))
+		if (!is_choice(html, ends[i]))
 			continue;
 		text_append(&name, " ", 1);
 		text_span(&name, name_of(&html->picture->words, ends[i]));
@@ -261,7 +271,7 @@ bool html_write(struct picture *picture, const char *path, size_t length, struct
 	fputs(html_head, html.out);
 	fputs("<title>", html.out);
 	put_string(html.out, name);
-	fputs("</title>\n<header><b>", html.out);
+	fputs("</title></head><body>\n<header><b>", html.out);
 	put_string(html.out, name);
 	fputs("</b>\n", html.out);
 	put_choices(&html);

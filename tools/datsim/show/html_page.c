@@ -42,7 +42,7 @@ const char html_controls[] =
 	"<button id='less' title='smaller'>&minus;</button>"
 	"<button id='more' title='larger'>+</button>"
 	"<button id='fit' title='as wide as there is room'>fit</button>\n"
-	"<span id='said'></span></header></head><body>\n";
+	"<span id='said'></span></header>\n";
 
 const char html_script[] =
 	"<script>\n"

@@ -43,10 +43,17 @@ FILE *pager_begin(FILE *out)
 	/* Of less: end at once if all fits the screen, keep colours, leave the text there. */
 	setenv("LESS", "FRX", 0);
 	fflush(out);
-	/* The user may leave the pager before the end. */
-	signal(SIGPIPE, SIG_IGN);
 	stream = popen(command, "we");
-	return stream ? stream : out;
+	if (!stream)
+		return out;
+	/*
+	 * The user may leave the pager before the end. Ctrl-C means the pager, too: a shell that
+	 * goes on while it is there would read from the same terminal.
+	 */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+	return stream;
 }
 
 void pager_end(FILE *stream, FILE *out)

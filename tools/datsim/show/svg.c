@@ -36,10 +36,8 @@ bool sheet_shows(const struct sheet *sheet, uint64_t ns)
 
 static void put_title(const struct sheet *sheet)
 {
-	const char *slash = strrchr(sheet->picture->title, '/');
-
 	fprintf(sheet->out, "<text class='title' x='14' y='22'>");
-	put_text(sheet->out, slash ? slash + 1 : sheet->picture->title);
+	put_text(sheet->out, svg_title(sheet->picture));
 	fprintf(sheet->out, "</text><text class='small' x='14' y='40'>time, us</text>\n");
 }
 

@@ -63,10 +63,14 @@ struct sheet {
 	double *labels; /* the y coordinate of each label */
 	FILE *out;
 	double margin; /* x where the margin with the times ends */
+	double times;  /* x of the times on the right */
 	double graphs; /* x of the first graph */
 	double width;
 };
 
+/* The name of the trace, without its folders, and the width of a drawing with this title. */
+const char *svg_title(const struct picture *picture);
+double svg_title_width(const char *title);
 /* svg_lanes.c: the lanes, the margins and the total width. */
 void lanes_make(struct sheet *sheet);
 /*
@@ -83,8 +87,7 @@ double svg_head_width(const struct lifeline *line);
 #define SVG_GRAPH     132.0 /* width of one graph */
 #define SVG_GRAPH_GAP 34.0
 
-#define SVG_RIGHT 70.0 /* the times on the right begin so far before the graphs */
-#define SVG_STUB  44.0 /* the length of an arrow from a lifeline far away */
+#define SVG_STUB 44.0 /* the length of an arrow from a lifeline far away */
 
 extern const char svg_style[];
 /* The head of a drawing of this size, with its style. */

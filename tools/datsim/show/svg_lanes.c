@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MARGIN      86.0  /* for the times */
+#define MARGIN      86.0  /* for the times, and more if they are long */
+#define RIGHT       70.0  /* the same, on the right */
+#define TIME_CHAR   6.1   /* width of a character of a time */
 #define BETWEEN     190.0 /* between the two ends of a connection */
 #define WORDS_LEAST 60.0
 #define WORDS_MOST  (SVG_CHAR * SVG_WORDS_MOST)
@@ -34,6 +36,18 @@ size_t svg_characters(const char *s)
 	for (; *s; s++)
 		n += ((unsigned char)*s & 0xc0) != 0x80;
 	return n;
+}
+
+const char *svg_title(const struct picture *picture)
+{
+	const char *slash = strrchr(picture->title, '/');
+
+	return slash ? slash + 1 : picture->title;
+}
+
+double svg_title_width(const char *title)
+{
+	return 28.0 + SVG_CHAR * 1.2 * (double)svg_characters(title);
 }
 
 double svg_head_width(const struct lifeline *line)
@@ -75,16 +89,27 @@ static double *label_widths(const struct picture *picture, bool names)
 	return most;
 }
 
+/* How much longer than others are the times of the picture, which its margins have to hold? */
+static double times_over(const struct picture *picture)
+{
+	int n = snprintf(NULL, 0, "%llu.000",
+			 (unsigned long long)(picture->end_ns - picture->origin_ns) / 1000);
+	double over = 12.0 + TIME_CHAR * n - MARGIN;
+
+	return picture->end_ns > picture->origin_ns && over > 0 ? over : 0;
+}
+
 /* The first lifeline always has its labels on the left, where there is nothing else. */
 void lanes_make(struct sheet *sheet)
 {
 	const struct picture *picture = sheet->picture;
 	double *words = label_widths(picture, sheet->scale.header_count > 0);
-	double x = MARGIN, heads = HEADS, head;
+	double over = times_over(picture), x = MARGIN + over, heads = HEADS + over, head;
+	double title = svg_title_width(svg_title(picture));
 	size_t i, count = picture->lifeline_count;
 	bool left, words_on_right = false;
 
-	sheet->margin = MARGIN;
+	sheet->margin = MARGIN + over;
 	sheet->lanes = mem_zero(count + 1, sizeof(*sheet->lanes));
 	for (i = 0; i < count; i++) {
 		const struct lifeline *line = &picture->lifelines[i];
@@ -107,8 +132,11 @@ void lanes_make(struct sheet *sheet)
 		else if (!line->beside)
 			x += BETWEEN - WORDS_GAP - WORDS_LEAST;
 	}
-	sheet->graphs = (x > heads ? x : heads) + 20.0 + SVG_RIGHT;
+	sheet->times = (x > heads ? x : heads) + 20.0;
+	sheet->graphs = sheet->times + RIGHT + over;
 	sheet->width =
 		sheet->graphs + (double)picture->graph_count * (SVG_GRAPH + SVG_GRAPH_GAP) + 20.0;
+	if (sheet->width < title)
+		sheet->width = title;
 	free(words);
 }

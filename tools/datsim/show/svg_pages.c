@@ -112,18 +112,30 @@ static double since_us(const struct picture *picture, uint64_t ns)
 	return (double)(ns - picture->origin_ns) / 1000.0;
 }
 
+/* The URL of a file in the same folder: '#', '%', ':' and '?' of its name mean something there. */
+static void put_link(FILE *out, const char *path)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_.-+@,";
+	const char *slash = strrchr(path, '/');
+
+	for (path = slash ? slash + 1 : path; *path; path++) {
+		if (strchr(plain, *path))
+			fputc(*path, out);
+		else
+			fprintf(out, "%%%02X", (unsigned int)(unsigned char)*path);
+	}
+}
+
 static void put_entry(FILE *out, const struct picture *picture, const struct page *page,
 		      const char *path, size_t number)
 {
-	const char *slash;
 	struct text name = { 0 };
 	double y = 56.0 + INDEX_LINE * (double)number;
 
 	page_name(path, number, &name);
-	slash = strrchr(text_of(&name), '/');
 	fputs("<a href='", out);
-	xml_escape(out, slash ? slash + 1 : text_of(&name),
-		   strlen(slash ? slash + 1 : text_of(&name)));
+	put_link(out, text_of(&name));
 	fprintf(out,
 		"'><text class='index' x='20' y='%.0f'>page %zu: %.3f to %.3f us</text></a>"
 		"<text x='330' y='%.0f'>%zu row%s, %zu packet%s</text>",
@@ -140,16 +152,17 @@ static void put_entry(FILE *out, const struct picture *picture, const struct pag
 static bool write_index(const struct picture *picture, const struct pages *pages, const char *path,
 			struct text *error)
 {
-	const char *slash = strrchr(picture->title, '/');
+	const char *title = svg_title(picture);
+	double width = svg_title_width(title);
 	FILE *out = create_file(path, error);
 	size_t i;
 
 	if (!out)
 		return false;
-	svg_begin(out, INDEX_WIDTH, 90.0 + INDEX_LINE * (double)(pages->count + 1));
+	svg_begin(out, width > INDEX_WIDTH ? width : INDEX_WIDTH,
+		  90.0 + INDEX_LINE * (double)(pages->count + 1));
 	fputs("<text class='title' x='14' y='22'>", out);
-	xml_escape(out, slash ? slash + 1 : picture->title,
-		   strlen(slash ? slash + 1 : picture->title));
+	xml_escape(out, title, strlen(title));
 	fprintf(out, "</text><text class='small' x='14' y='42'>%zu pages</text>\n", pages->count);
 	for (i = 0; i < pages->count; i++)
 		put_entry(out, picture, &pages->page[i], path, i + 1);

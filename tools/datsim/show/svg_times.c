@@ -11,26 +11,28 @@
 static void put_time(const struct sheet *sheet, const struct moment *moment)
 {
 	uint64_t since = moment->ns - sheet->picture->origin_ns;
-	double right = sheet->graphs - SVG_RIGHT;
 	int side;
 
 	for (side = 0; side < 2; side++)
 		fprintf(sheet->out, "<text class='time%s' x='%.1f' y='%.1f'>%llu.%03u</text>\n",
-			side ? " right" : "", side ? right : sheet->margin - 6.0, moment->y + 3.5,
-			(unsigned long long)(since / 1000), (unsigned int)(since % 1000));
+			side ? " right" : "", side ? sheet->times : sheet->margin - 6.0,
+			moment->y + 3.5, (unsigned long long)(since / 1000),
+			(unsigned int)(since % 1000));
 }
 
 /* Long pauses are drawn shorter than they are, with a mark that says how long they are. */
 static void put_gap(const struct sheet *sheet, const struct moment *moment)
 {
 	double y = (moment->y + moment[-1].y + moment[-1].height) / 2;
-	unsigned long long us = (moment->ns - moment[-1].ns) / 1000;
+	unsigned long long us = (moment->ns - moment[-1].ns) / 1000, pass;
+	const char *unit = us < 100000 ? "us" : us < 100000000 ? "ms" : "s";
+
+	pass = us < 100000 ? us : us < 100000000 ? us / 1000 : us / 1000000;
 
 	fprintf(sheet->out,
 		"<path class='gap' d='M%.1f %.1fH%.1f'/>"
 		"<text class='gaptext' x='%.1f' y='%.1f'>%llu %s pass</text>\n",
-		sheet->margin, y, sheet->graphs - SVG_RIGHT, sheet->margin - 6.0, y + 3.0,
-		us < 100000 ? us : us / 1000, us < 100000 ? "us" : "ms");
+		sheet->margin, y, sheet->times, sheet->margin - 6.0, y + 3.0, pass, unit);
 }
 
 /*
@@ -62,7 +64,7 @@ static double *labels_on_line(const struct sheet *sheet, const struct moment *mo
 void svg_time_line(const struct sheet *sheet, const char *kind, const struct moment *moment,
 		   double from, double to)
 {
-	double *width = labels_on_line(sheet, moment), times = sheet->graphs - SVG_RIGHT - AROUND;
+	double *width = labels_on_line(sheet, moment), times = sheet->times - AROUND;
 	double begin;
 	size_t i;
 
