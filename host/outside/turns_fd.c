@@ -30,7 +30,8 @@ static uint64_t limit_of(int fd, short events)
 		errno = before;
 	if (limit.tv_sec == 0 && limit.tv_usec == 0)
 		return OUTSIDE_NEVER;
-	return (uint64_t)limit.tv_sec * TURNS_NS + (uint64_t)limit.tv_usec * 1000;
+	return turns_ns(
+		&(struct timespec){ .tv_sec = limit.tv_sec, .tv_nsec = limit.tv_usec * 1000 });
 }
 
 /*

@@ -53,7 +53,7 @@ static void fire_timer(struct timer *t, uint64_t now)
 
 	if (t->every)
 		times += (now - t->at) / t->every;
-	t->at = t->every ? t->at + times * t->every : OUTSIDE_NEVER;
+	t->at = t->every && t->every != OUTSIDE_NEVER ? t->at + times * t->every : OUTSIDE_NEVER;
 	if (REAL(write)(t->fd, &times, sizeof(times)) < 0)
 		return; /* the program has closed it by another name */
 }
@@ -113,16 +113,6 @@ static struct timespec ts_of(uint64_t ns)
 				  .tv_nsec = (long)(ns % TURNS_NS) };
 }
 
-static uint64_t ns_of(const struct timespec *ts)
-{
-	return (uint64_t)ts->tv_sec * TURNS_NS + (uint64_t)ts->tv_nsec;
-}
-
-static bool is_valid(const struct timespec *ts)
-{
-	return ts->tv_sec >= 0 && ts->tv_nsec >= 0 && (uint64_t)ts->tv_nsec < TURNS_NS;
-}
-
 static void look_at(const struct timer *t, struct itimerspec *value)
 {
 	uint64_t now = turns_now() + turns_ahead();
@@ -145,7 +135,7 @@ static void empty_fd(int fd)
 static int set_timer(struct timer *t, int flags, const struct itimerspec *value,
 		     struct itimerspec *old)
 {
-	if (!is_valid(&value->it_value) || !is_valid(&value->it_interval)) {
+	if (!turns_is_valid(&value->it_value) || !turns_is_valid(&value->it_interval)) {
 		errno = EINVAL;
 		return -1;
 	}
@@ -153,13 +143,13 @@ static int set_timer(struct timer *t, int flags, const struct itimerspec *value,
 	if (old)
 		look_at(t, old);
 	empty_fd(t->fd);
-	t->every = ns_of(&value->it_interval);
-	if (ns_of(&value->it_value) == 0)
+	t->every = turns_ns(&value->it_interval);
+	if (turns_ns(&value->it_value) == 0)
 		t->at = OUTSIDE_NEVER;
 	else if (flags & TFD_TIMER_ABSTIME)
-		t->at = turns_now() + turns_until(t->clock, &value->it_value);
+		t->at = turns_after(turns_now(), turns_until(t->clock, &value->it_value));
 	else
-		t->at = turns_now() + turns_later(ns_of(&value->it_value));
+		t->at = turns_after(turns_now(), turns_later(turns_ns(&value->it_value)));
 	turns_timers_fire();
 	turns_tell(true); /* threads that wait for it wait for another time */
 	return 0;
