@@ -220,7 +220,7 @@ static ssize_t read_in_turn(const void *caller, int fd, void *to, size_t n)
 
 static ssize_t recv_in_turn(const void *caller, int fd, void *to, size_t n, int flags)
 {
-	if (waits_for_all(caller, fd, flags))
+	if (n > 0 && waits_for_all(caller, fd, flags))
 		return get_all(fd, to, n, flags);
 	if (!(flags & MSG_DONTWAIT) && !await_in(caller, fd))
 		return -1;

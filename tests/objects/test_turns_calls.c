@@ -269,6 +269,19 @@ static ssize_t give(int way, int flags)
 	}
 }
 
+/* As without the library: it waits until something comes, and takes none of it. */
+START_TEST(no_bytes_are_received_whether_all_are_waited_for_or_not)
+{
+	char byte = 0;
+
+	begin();
+	set_hook(1, feed);
+	ck_assert_int_eq(recv(wire[0], &byte, 0, _i ? MSG_WAITALL : 0), 0);
+	expect("wait fd ever");
+	ck_assert_int_eq(take(0, 0), 1);
+}
+END_TEST
+
 START_TEST(a_write_waits_for_room_and_tells)
 {
 	begin();
@@ -1502,6 +1515,7 @@ END_TEST
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_read_waits_until_there_is_something, 5, NULL);
+	unit_add(suite, no_bytes_are_received_whether_all_are_waited_for_or_not, 2, NULL);
 	unit_add(suite, a_write_waits_for_room_and_tells, 5, NULL);
 	unit_add(suite, what_is_printed_or_counted_is_told, 1, NULL);
 	unit_add(suite, each_end_of_a_fifo_waits_for_the_other_one, 1, NULL);
