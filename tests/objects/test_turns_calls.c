@@ -1209,6 +1209,23 @@ START_TEST(a_timer_of_the_longest_time_does_not_expire)
 }
 END_TEST
 
+/* By a call that is not covered. */
+START_TEST(a_timer_whose_descriptor_is_another_file_now_writes_nothing_there)
+{
+	const struct itimerspec value = { .it_value = a_ms };
+	char byte;
+	int fd;
+
+	begin();
+	fd = timerfd_create(CLOCK_MONOTONIC, 0);
+	ck_assert_int_eq(timerfd_settime(fd, 0, &value, NULL), 0);
+	ck_assert_int_eq(dup2(wire[1], fd), fd);
+	ck_assert_int_eq(poll(NULL, 0, 5), 0);
+	ck_assert_int_eq(recv(wire[0], &byte, 1, MSG_DONTWAIT), -1);
+	ck_assert_int_eq(errno, EAGAIN);
+}
+END_TEST
+
 /* Not waited for: libc says so. */
 START_TEST(a_time_that_is_none_is_refused)
 {
@@ -1550,6 +1567,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_wait_of_the_longest_time_for_descriptors_does_not_end, 5, NULL);
 	unit_add(suite, a_wait_for_a_lock_until_the_end_of_time_does_not_end, 1, NULL);
 	unit_add(suite, a_timer_of_the_longest_time_does_not_expire, 2, NULL);
+	unit_add(suite, a_timer_whose_descriptor_is_another_file_now_writes_nothing_there, 1, NULL);
 	unit_add(suite, a_time_that_is_none_is_refused, 1, NULL);
 	unit_add(suite, random_numbers_are_of_the_seed_however_they_are_read, 1, NULL);
 	unit_add(suite, names_of_temporary_files_are_of_the_seed_and_pass_over_those_in_use, 1,
