@@ -329,6 +329,25 @@ static uint64_t own_clock_offset(void)
 	return (uint64_t)seconds * 1000000000u + (uint64_t)ns;
 }
 
+/*
+ * The lock on the parent's byte belongs to a description that the child has, too: with the child's
+ * descriptor open the parent would live for the others until the child has ended. The arena is not
+ * mapped in the child.
+ */
+void emu_shared_forked(struct nic_world *world)
+{
+	struct emu_world *w = (struct emu_world *)world;
+	struct emu_membership *m = w->membership;
+	int cancel = process_cancel_hold();
+
+	emu_peer_forget_all(w);
+	emu_lockstep_forget_tasks(m);
+	if (m->fd >= 0)
+		close(m->fd);
+	m->fd = -1;
+	process_cancel_release(cancel);
+}
+
 /* Allocate the membership, before the fabric is mapped; NULL: *err says why. */
 static struct emu_membership *begin_membership(struct emu_world *w, const struct nic_config *config,
 					       int *err)
