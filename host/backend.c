@@ -38,6 +38,8 @@ static void backend_forget(struct backend *b)
 	/* Objects of the parent that the child asks about write no lines. */
 	TAILQ_FOREACH(adapter, &b->adapters, link)
 		adapter->nic->tracing = false;
+	if (b->shared)
+		b->kind->forked(b->shared);
 	b->world = b->shared = NULL;
 	b->fault = NULL;
 	b->kept = b->attends = b->departed = b->threaded = false;

@@ -253,6 +253,8 @@ struct nic_backend {
 	 * one, may be inside the library.
 	 */
 	void (*process_exits)(struct nic_world *world);
+	/* In a forked child, which is not in the world: close the descriptors that it inherited. */
+	void (*forked)(struct nic_world *world);
 	/*
 	 * With lib's lock only. True: nothing waits for this process and no event is due. cq_poll,
 	 * cq_spin, cq_count, post_send and post_recv may be called in the same way, the two posts

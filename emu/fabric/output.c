@@ -62,7 +62,10 @@ int emu_output_allocate(int fd, uint64_t offset, uint64_t bytes)
 	int err;
 
 	emu_signals_hold(&held);
-	err = fallocate(fd, 0, (off_t)offset, (off_t)bytes) ? errno : 0;
+	/* Older kernels end it on a tmpfs when a signal comes, which says nothing about room. */
+	do
+		err = fallocate(fd, 0, (off_t)offset, (off_t)bytes) ? errno : 0;
+	while (err == EINTR);
 	emu_signals_release(&held);
 	return err;
 }

@@ -187,6 +187,11 @@ void emu_lockstep_send_away(struct emu_world *w, struct emu_thread *t, uint64_t 
 /* A process has died or is leaving: its threads lose their entries, and the turn if one had it. */
 void emu_lockstep_drop_process(struct emu_world *w, uint16_t process);
 /*
+ * Have the threads of this process that wait for the turn look again. all: also those of others,
+ * for which the arena may say so wrongly.
+ */
+void emu_lockstep_rouse(struct emu_world *w, bool all);
+/*
  * This process has left; without the lock. When this returns, none of its threads reads the arena.
  */
 void emu_lockstep_leave(struct emu_world *w);

@@ -22,6 +22,7 @@
 /* After so many bounds a thread is away whatever it does; and after so many if it is ending. */
 #define STARVED_TIMES 400u
 #define ENDING_TIMES  20u
+#define ROUSE_ALL     1024u /* each so many wakes of this process's threads are for all threads */
 
 /* ---- threads that stay away ---- */
 
@@ -177,14 +178,22 @@ static void wake_thread(struct emu_thread *t)
 	emu_lockstep_wake_thread(t);
 }
 
-void emu_lockstep_leave(struct emu_world *w)
+void emu_lockstep_rouse(struct emu_world *w, bool all)
 {
 	struct emu_lockstep *ls = &w->fab->shared.lockstep;
 
+	for (uint32_t i = 1; i <= w->membership->thread_high; i++)
+		if (all || ls->thread[i].process == w->process)
+			wake_thread(&ls->thread[i]);
+}
+
+/* If none of them has gone on after a while, the arena may hold garbage in the process's place. */
+void emu_lockstep_leave(struct emu_world *w)
+{
+	uint32_t n = 0;
+
 	while (__atomic_load_n(&w->membership->awaiting, __ATOMIC_SEQ_CST) > 0) {
-		for (uint32_t i = 1; i <= emu_thread_high(ls); i++)
-			if (ls->thread[i].process == w->process)
-				wake_thread(&ls->thread[i]);
+		emu_lockstep_rouse(w, ++n % ROUSE_ALL == 0);
 		sched_yield();
 	}
 }

@@ -45,9 +45,15 @@ static bool read_arena(const struct emu_membership *m, uint8_t *copy)
 	return true;
 }
 
-/* Threads that sleep do so on the file's pages, where no process will wake them. */
-static void wake_sleepers(struct emu_process *p)
+/*
+ * Threads that sleep do so on the file's pages, where no process will wake them. Those that are
+ * about to sleep find another value, which the copy has as well.
+ */
+static void wake_sleepers(struct emu_world *w)
 {
+	struct emu_process *p = emu_process(w, w->process);
+
+	emu_lockstep_rouse(w, true);
 	__atomic_fetch_add(&p->futex, 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_futex, &p->futex, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
@@ -93,7 +99,7 @@ static bool move_in(struct emu_world *w, uint32_t word)
 	struct emu_membership *m = w->membership;
 	struct emu_fabric *copy;
 
-	wake_sleepers(emu_process(w, w->process));
+	wake_sleepers(w);
 	copy = copy_arena(w, word);
 	if (!copy)
 		return false;

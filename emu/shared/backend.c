@@ -86,6 +86,7 @@ const struct nic_backend emu_backend = {
 	.book = emu_shared_book,
 	.thread_ends = emu_shared_thread_ends,
 	.process_exits = emu_shared_process_exits,
+	.forked = emu_shared_forked,
 	.fabric_make = emu_fabric_make,
 	.fabric_end = emu_fabric_end,
 	.fabric_next = emu_fabric_next,

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "emu/fabric/clock.h"
@@ -257,6 +258,28 @@ static void end_if_left(struct emu_world *w)
 		emu_shared_finish(w);
 }
 
+/* Does this fabric's name still lead to it? */
+static bool has_name(const struct emu_membership *m)
+{
+	struct stat file, named;
+
+	return fstat(m->fd, &file) == 0 && lstat(m->path, &named) == 0 &&
+	       file.st_dev == named.st_dev && file.st_ino == named.st_ino;
+}
+
+/*
+ * With the lock held: has the fabric ended? The process that ended it may have died before it had
+ * removed the name, and then no process could make a fabric of that name: remove it now.
+ */
+static bool is_gone(struct emu_world *w)
+{
+	bool gone = w->fab->shared.gone;
+
+	if (gone && has_name(w->membership))
+		emu_shared_finish(w);
+	return gone;
+}
+
 static int try_join(struct emu_world *w, const struct nic_config *config)
 {
 	int err = attach_fabric(w);
@@ -269,7 +292,7 @@ static int try_join(struct emu_world *w, const struct nic_config *config)
 	err = -EBUSY;
 	if (emu_shared_take_as_guest(w)) {
 		end_if_left(w);
-		err = w->fab->shared.gone ? -EAGAIN : take_place(w, config);
+		err = is_gone(w) ? -EAGAIN : take_place(w, config);
 		emu_shared_release(w);
 	}
 	if (err)
@@ -304,6 +327,25 @@ static uint64_t own_clock_offset(void)
 		seconds = ns = 0;
 	fclose(offsets);
 	return (uint64_t)seconds * 1000000000u + (uint64_t)ns;
+}
+
+/*
+ * The lock on the parent's byte belongs to a description that the child has, too: with the child's
+ * descriptor open the parent would live for the others until the child has ended. The arena is not
+ * mapped in the child.
+ */
+void emu_shared_forked(struct nic_world *world)
+{
+	struct emu_world *w = (struct emu_world *)world;
+	struct emu_membership *m = w->membership;
+	int cancel = process_cancel_hold();
+
+	emu_peer_forget_all(w);
+	emu_lockstep_forget_tasks(m);
+	if (m->fd >= 0)
+		close(m->fd);
+	m->fd = -1;
+	process_cancel_release(cancel);
 }
 
 /* Allocate the membership, before the fabric is mapped; NULL: *err says why. */
@@ -383,7 +425,7 @@ int emu_shared_look(struct emu_world *w, const struct nic_config *config, bool t
 	if (emu_shared_take_as_guest(w)) {
 		if (tidy)
 			emu_shared_clean_up_dead(w, 0);
-		err = w->fab->shared.gone ? -ENOENT : look(w, arg);
+		err = is_gone(w) ? -ENOENT : look(w, arg);
 		emu_shared_release(w);
 	}
 	unmap_fabric(w);
@@ -397,8 +439,8 @@ void emu_shared_finish(struct emu_world *w)
 	struct emu_shared *shared = &w->fab->shared;
 
 	shared->gone = true;
-	emu_rules_trace(w);
 	unlink(w->membership->path);
+	emu_rules_trace(w);
 	if (!shared->trace_path[0])
 		return;
 	emu_trace_write(w, shared->trace_path);

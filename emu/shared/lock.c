@@ -21,6 +21,7 @@
 #define SLEEP_MS           1000u /* then check that the holder exists */
 #define SLEEPS_LEAST       4u    /* that a bound consists of */
 #define SLEEPS_PATIENT     5u    /* then say that it does not release the lock */
+#define NAP_MS             1u    /* part of a sleep that a signal has interrupted */
 
 static __thread struct {
 	int32_t process;
@@ -77,6 +78,7 @@ static bool is_held(struct emu_world *w, uint32_t word)
 struct wait {
 	uint32_t sleeps;  /* with one holder */
 	uint32_t stopped; /* those after which it was stopped */
+	uint32_t naps;    /* the rest of a sleep that a signal has interrupted; 0: none */
 	bool valid;       /* the word names a thread that lives */
 };
 
@@ -130,23 +132,43 @@ static bool is_patient(const struct emu_world *w, const struct wait *wait)
 	return !bound || wait->stopped * sleep_ms(w) < bound;
 }
 
+/* Returns 0 or the error of futex(2): ETIMEDOUT if all the time has passed. */
+static int sleep_while(struct emu_lock *lock, uint32_t word, uint32_t ms)
+{
+	const struct timespec most = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000l };
+
+	return syscall(SYS_futex, &lock->word, FUTEX_WAIT, word, &most, NULL, 0) ? errno : 0;
+}
+
+/*
+ * A sleep has ended and nothing has changed. True: it is over. If a signal has ended it, it goes on
+ * in naps, and one of these counts whether a signal ends it or not: a profiler's signals may come
+ * more often than a sleep is long, and the thread would never look at the holder.
+ */
+static bool is_slept(const struct emu_world *w, struct wait *wait, int err)
+{
+	if (wait->naps > 0)
+		return --wait->naps == 0;
+	if (err == EINTR)
+		wait->naps = sleep_ms(w) / NAP_MS;
+	return err == ETIMEDOUT;
+}
+
 static void sleep_until_released(struct emu_world *w, uint32_t word, struct wait *wait)
 {
 	struct emu_lock *lock = &w->fab->lock;
-	uint32_t ms = sleep_ms(w);
-	const struct timespec most = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000l };
-	bool timed_out;
+	int err;
 
 	if (!(word & FUTEX_WAITERS) && !exchange_word(lock, &word, word | FUTEX_WAITERS))
 		return;
 	word |= FUTEX_WAITERS;
 	__atomic_fetch_add(&emu_process(w, w->process)->lockers, 1, __ATOMIC_SEQ_CST);
-	timed_out = syscall(SYS_futex, &lock->word, FUTEX_WAIT, word, &most, NULL, 0) != 0 &&
-		    errno == ETIMEDOUT;
+	err = sleep_while(lock, word, wait->naps ? NAP_MS : sleep_ms(w));
 	__atomic_fetch_sub(&emu_process(w, w->process)->lockers, 1, __ATOMIC_SEQ_CST);
-	if (!timed_out || __atomic_load_n(&lock->word, __ATOMIC_RELAXED) != word)
+	if ((err != ETIMEDOUT && err != EINTR) ||
+	    __atomic_load_n(&lock->word, __ATOMIC_RELAXED) != word)
 		*wait = (struct wait){ .valid = true };
-	else
+	else if (is_slept(w, wait, err))
 		look_at_holder(w, word, wait);
 }
 

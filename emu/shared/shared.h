@@ -106,6 +106,7 @@ void emu_shared_exit(struct nic_world *world);
 bool emu_shared_settle(struct nic_world *world);
 void emu_shared_thread_ends(struct nic_world *world);
 void emu_shared_process_exits(struct nic_world *world); /* exit.c */
+void emu_shared_forked(struct nic_world *world);
 void emu_shared_sleep(struct nic_world *world, bool idle, uint64_t until,
 		      const struct nic_unlocked *unlocked);
 void emu_shared_ring(struct nic_world *world, bool idle);

@@ -166,7 +166,8 @@ int emu_file_open(const char *path, int *fd, struct emu_fabric **fab, struct emu
 		goto close_fd;
 	}
 	mapped->size = (size_t)st.st_size;
-	if (mapped->size < sizeof(struct emu_fabric) + POOL_SMALLEST) {
+	/* A longer one would be mapped over what this process has behind the reserved range. */
+	if (mapped->size < sizeof(struct emu_fabric) + POOL_SMALLEST || mapped->size > EMU_REACH) {
 		report_error(path, "this is none, or one of another version of libdat", err);
 		goto close_fd;
 	}

@@ -47,6 +47,7 @@
 
 #define TURNS_NS      1000000000ull /* a second */
 #define TURNS_TEST_NS 2000u         /* of virtual time pass in a test that finds nothing */
+#define TURNS_MOST_NS (1ull << 61)  /* 73 years: a longer wait is one without an end */
 
 /*
  * The function with this name that the program would have without this library. All are looked up
@@ -78,6 +79,32 @@ static inline void *turns_real(struct turns_real *real)
 	if (!real->function)
 		real->function = dlsym(RTLD_NEXT, real->name);
 	return real->function;
+}
+
+/* Of a time that a call of libc takes; any other is left to libc, which refuses it. */
+static inline bool turns_is_valid(const struct timespec *ts)
+{
+	return ts->tv_sec >= 0 && ts->tv_nsec >= 0 && (uint64_t)ts->tv_nsec < TURNS_NS;
+}
+
+/* A valid time in ns; OUTSIDE_NEVER if it is so long that sums of it would overflow. */
+static inline uint64_t turns_ns(const struct timespec *ts)
+{
+	return (uint64_t)ts->tv_sec < TURNS_MOST_NS / TURNS_NS
+		       ? (uint64_t)ts->tv_sec * TURNS_NS + (uint64_t)ts->tv_nsec
+		       : OUTSIDE_NEVER;
+}
+
+/* Virtual time `t`, and so much later. */
+static inline uint64_t turns_after(uint64_t t, uint64_t ns)
+{
+	return ns == OUTSIDE_NEVER ? ns : t + ns;
+}
+
+/* The time from `t` to `end`, which is not before. */
+static inline uint64_t turns_left(uint64_t end, uint64_t t)
+{
+	return end == OUTSIDE_NEVER ? end : end - t;
 }
 
 /* Is the caller of the function that this is used in part of the program, and in lockstep? */
@@ -115,7 +142,7 @@ const struct timespec *turns_real_time(bool ours, clockid_t clock, const struct 
 				       struct timespec *room);
 /* Let the virtual monotonic clocks go on from the machine's, if the program has read those. */
 void turns_clock_go_on(void);
-/* Virtual time until a time of that clock. */
+/* Virtual time until a time of that clock; OUTSIDE_NEVER: it is decades away. */
 uint64_t turns_until(clockid_t clock, const struct timespec *abs);
 /*
  * The clock that the program has read is ahead of virtual time by this: each reading moves it on,

@@ -199,6 +199,10 @@ uint64_t turns_until(clockid_t clock, const struct timespec *abs)
 		ts = ts_of(first * TURNS_NS + clock_look());
 	else
 		REAL(clock_gettime)(clock, &ts);
+	if (abs->tv_sec < ts.tv_sec)
+		return 0;
+	if ((uint64_t)(abs->tv_sec - ts.tv_sec) >= TURNS_MOST_NS / TURNS_NS)
+		return OUTSIDE_NEVER;
 	left = (int64_t)(abs->tv_sec - ts.tv_sec) * (int64_t)TURNS_NS + abs->tv_nsec - ts.tv_nsec;
 	return left > 0 ? (uint64_t)left : 0;
 }
@@ -227,9 +231,14 @@ uint64_t turns_later(uint64_t ns)
 const struct timespec *turns_real_time(bool ours, clockid_t clock, const struct timespec *abs,
 				       struct timespec *room)
 {
+	uint64_t left;
+
 	if (!ours || !first_of(clock) || (uint64_t)abs->tv_nsec >= TURNS_NS)
 		return abs;
-	*room = ts_of(real_now(clock) + turns_until(clock, abs));
+	left = turns_until(clock, abs);
+	if (left == OUTSIDE_NEVER)
+		return abs;
+	*room = ts_of(real_now(clock) + left);
 	return room;
 }
 

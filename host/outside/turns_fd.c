@@ -30,7 +30,8 @@ static uint64_t limit_of(int fd, short events)
 		errno = before;
 	if (limit.tv_sec == 0 && limit.tv_usec == 0)
 		return OUTSIDE_NEVER;
-	return (uint64_t)limit.tv_sec * TURNS_NS + (uint64_t)limit.tv_usec * 1000;
+	return turns_ns(
+		&(struct timespec){ .tv_sec = limit.tv_sec, .tv_nsec = limit.tv_usec * 1000 });
 }
 
 /*
@@ -219,7 +220,7 @@ static ssize_t read_in_turn(const void *caller, int fd, void *to, size_t n)
 
 static ssize_t recv_in_turn(const void *caller, int fd, void *to, size_t n, int flags)
 {
-	if (waits_for_all(caller, fd, flags))
+	if (n > 0 && waits_for_all(caller, fd, flags))
 		return get_all(fd, to, n, flags);
 	if (!(flags & MSG_DONTWAIT) && !await_in(caller, fd))
 		return -1;

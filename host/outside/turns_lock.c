@@ -126,7 +126,8 @@ static bool is_starved(const void *what)
 static int lock_in_turn(void *lock, turns_try *try, clockid_t clock, const struct timespec *abs,
 			bool *real)
 {
-	uint64_t t = abs ? turns_now() : 0, end = abs ? t + turns_until(clock, abs) : OUTSIDE_NEVER;
+	uint64_t t = abs ? turns_now() : 0;
+	uint64_t end = abs ? turns_after(t, turns_until(clock, abs)) : OUTSIDE_NEVER;
 	struct turns_waiter *waiter = NULL;
 	int err = try(lock);
 
@@ -140,7 +141,7 @@ static int lock_in_turn(void *lock, turns_try *try, clockid_t clock, const struc
 		waiter_tried(waiter);
 		if (t >= end)
 			break;
-		*real = !turns_let_others(abs ? end - t : OUTSIDE_NEVER, false);
+		*real = !turns_let_others(turns_left(end, t), false);
 		t = abs ? turns_now() : 0;
 	}
 	if (waiter)

@@ -14,7 +14,7 @@
  */
 static int test_until(int (*test)(const void *), const void *arg, uint64_t ns, bool *real)
 {
-	uint64_t t = turns_now(), end = ns == OUTSIDE_NEVER ? ns : t + turns_later(ns);
+	uint64_t t = turns_now(), end = turns_after(t, turns_later(ns));
 	int n;
 
 	turns_timers_fire();
@@ -26,7 +26,7 @@ static int test_until(int (*test)(const void *), const void *arg, uint64_t ns, b
 		return n;
 	}
 	while (n == 0 && t < end && !*real) {
-		*real = !turns_wait_fd(ns == OUTSIDE_NEVER ? ns : end - t);
+		*real = !turns_wait_fd(turns_left(end, t));
 		pthread_testcancel();
 		turns_timers_fire();
 		n = test(arg);
@@ -44,7 +44,13 @@ static uint64_t ns_of_ms(int ms)
 /* NULL: there is no limit. */
 static uint64_t ns_of(const struct timespec *ts)
 {
-	return ts ? (uint64_t)ts->tv_sec * TURNS_NS + (uint64_t)ts->tv_nsec : OUTSIDE_NEVER;
+	return ts ? turns_ns(ts) : OUTSIDE_NEVER;
+}
+
+/* Else libc refuses it. */
+static bool is_limit(const struct timespec *ts)
+{
+	return !ts || turns_is_valid(ts);
 }
 
 /* ---- poll ---- */
@@ -101,7 +107,9 @@ int turns_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *ts,
 		const sigset_t *mask) __asm__("ppoll");
 int turns_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *ts, const sigset_t *mask)
 {
-	return PROGRAM ? ppoll_in_turn(fds, n, ts, mask) : REAL(ppoll)(fds, n, ts, mask);
+	bool ours = PROGRAM && is_limit(ts);
+
+	return ours ? ppoll_in_turn(fds, n, ts, mask) : REAL(ppoll)(fds, n, ts, mask);
 }
 
 int turns_ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *ts, const sigset_t *mask,
@@ -111,7 +119,9 @@ int turns_ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *ts, con
 {
 	if (size / sizeof(*fds) < n)
 		__builtin_trap();
-	return PROGRAM ? ppoll_in_turn(fds, n, ts, mask) : REAL(ppoll)(fds, n, ts, mask);
+	bool ours = PROGRAM && is_limit(ts);
+
+	return ours ? ppoll_in_turn(fds, n, ts, mask) : REAL(ppoll)(fds, n, ts, mask);
 }
 
 /* ---- select ---- */
@@ -149,14 +159,24 @@ static int select_until(struct select_args *a, uint64_t ns, bool *real)
 	return got;
 }
 
+/* As libc takes it: there may be seconds among the microseconds. NULL: there is no limit. */
+static uint64_t ns_of_select(const struct timeval *timeout)
+{
+	struct timespec ts;
+
+	if (!timeout || (uint64_t)timeout->tv_sec >= TURNS_MOST_NS / TURNS_NS)
+		return OUTSIDE_NEVER;
+	ts.tv_sec = timeout->tv_sec + timeout->tv_usec / 1000000;
+	ts.tv_nsec = timeout->tv_usec % 1000000 * 1000;
+	return turns_ns(&ts);
+}
+
 static int select_in_turn(struct select_args *a, struct timeval *timeout)
 {
-	uint64_t ns = OUTSIDE_NEVER;
+	uint64_t ns = ns_of_select(timeout);
 	bool real;
 	int got;
 
-	if (timeout)
-		ns = (uint64_t)timeout->tv_sec * TURNS_NS + (uint64_t)timeout->tv_usec * 1000;
 	got = select_until(a, ns, &real);
 	return real ? REAL(select)(a->n, a->sets[0], a->sets[1], a->sets[2], timeout) : got;
 }
@@ -167,7 +187,8 @@ int turns_select(int n, fd_set *r, fd_set *w, fd_set *x, struct timeval *timeout
 	struct select_args args = { .n = n, .sets = { r, w, x } };
 
 	/* A larger set than this one's type: the program knows what it does. */
-	if (n > FD_SETSIZE || !PROGRAM)
+	if (n > FD_SETSIZE || !PROGRAM ||
+	    (timeout && (timeout->tv_sec < 0 || timeout->tv_usec < 0)))
 		return REAL(select)(n, r, w, x, timeout);
 	return select_in_turn(&args, timeout);
 }
@@ -181,7 +202,7 @@ int turns_pselect(int n, fd_set *r, fd_set *w, fd_set *x, const struct timespec 
 	bool real;
 	int got;
 
-	if (n > FD_SETSIZE || !PROGRAM)
+	if (n > FD_SETSIZE || !PROGRAM || !is_limit(ts))
 		return REAL(pselect)(n, r, w, x, ts, mask);
 	got = select_until(&args, ns_of(ts), &real);
 	return real ? REAL(pselect)(n, r, w, x, ts, mask) : got;
@@ -236,7 +257,7 @@ int turns_epoll_pwait2(int fd, struct epoll_event *events, int max, const struct
 		       const sigset_t *mask)
 {
 	const struct epoll_args args = { fd, max, events, mask };
-	bool real = !PROGRAM;
+	bool real = !PROGRAM || !is_limit(ts);
 	int got = 0;
 
 	if (!real)

@@ -22,7 +22,7 @@ static int take_signal(const sigset_t *set, siginfo_t *info, uint64_t ns, bool *
 		if (t >= end)
 			return -1;
 		pthread_testcancel();
-		*real = !turns_wait_fd(end == OUTSIDE_NEVER ? end : end - t);
+		*real = !turns_wait_fd(turns_left(end, t));
 		if (*real)
 			return -1;
 	}
@@ -46,8 +46,9 @@ int turns_sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timesp
 	bool real = !PROGRAM;
 	int sig = 0;
 
+	real |= timeout && !turns_is_valid(timeout);
 	if (timeout)
-		ns = (uint64_t)timeout->tv_sec * TURNS_NS + (uint64_t)timeout->tv_nsec;
+		ns = turns_ns(timeout);
 	if (!real)
 		sig = take_signal(set, info, ns, &real);
 	return real ? REAL(sigtimedwait)(set, info, timeout) : sig;

@@ -5,6 +5,12 @@
 
 #include "turns.h"
 
+/* Else libc refuses the time before it looks at anything. The seconds may be any. */
+static bool has_valid_ns(const struct timespec *abs)
+{
+	return (uint64_t)abs->tv_nsec < TURNS_NS;
+}
+
 /* ---- semaphores ---- */
 
 int turns_sem_wait(sem_t *sem) __asm__("sem_wait");
@@ -14,7 +20,7 @@ int turns_sem_wait(sem_t *sem)
 
 	while (ours) {
 		pthread_testcancel();
-		if (sem_trywait(sem) == 0)
+		if (REAL(sem_trywait)(sem) == 0)
 			return 0;
 		if (errno != EAGAIN || !turns_let_others(OUTSIDE_NEVER, false))
 			break;
@@ -24,19 +30,19 @@ int turns_sem_wait(sem_t *sem)
 
 static int sem_until(sem_t *sem, clockid_t clock, const struct timespec *abs)
 {
-	uint64_t end = turns_now() + turns_until(clock, abs), t;
+	uint64_t end = turns_after(turns_now(), turns_until(clock, abs)), t;
 	struct timespec room;
 
 	for (;;) {
 		pthread_testcancel();
-		if (sem_trywait(sem) == 0)
+		if (REAL(sem_trywait)(sem) == 0)
 			return 0;
 		t = turns_now();
 		if (errno == EAGAIN && t >= end)
 			errno = ETIMEDOUT;
 		if (errno != EAGAIN)
 			return -1;
-		if (!turns_let_others(end - t, false))
+		if (!turns_let_others(turns_left(end, t), false))
 			return REAL(sem_clockwait)(sem, clock,
 						   turns_real_time(true, clock, abs, &room));
 	}
@@ -45,14 +51,30 @@ static int sem_until(sem_t *sem, clockid_t clock, const struct timespec *abs)
 int turns_sem_timedwait(sem_t *sem, const struct timespec *abs) __asm__("sem_timedwait");
 int turns_sem_timedwait(sem_t *sem, const struct timespec *abs)
 {
-	return PROGRAM ? sem_until(sem, CLOCK_REALTIME, abs) : REAL(sem_timedwait)(sem, abs);
+	bool ours = PROGRAM && has_valid_ns(abs);
+
+	return ours ? sem_until(sem, CLOCK_REALTIME, abs) : REAL(sem_timedwait)(sem, abs);
 }
 
 int turns_sem_clockwait(sem_t *sem, clockid_t clock,
 			const struct timespec *abs) __asm__("sem_clockwait");
 int turns_sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *abs)
 {
-	return PROGRAM ? sem_until(sem, clock, abs) : REAL(sem_clockwait)(sem, clock, abs);
+	bool ours = PROGRAM && has_valid_ns(abs);
+
+	return ours ? sem_until(sem, clock, abs) : REAL(sem_clockwait)(sem, clock, abs);
+}
+
+int turns_sem_trywait(sem_t *sem) __asm__("sem_trywait");
+int turns_sem_trywait(sem_t *sem)
+{
+	bool ours = PROGRAM;
+	int result = REAL(sem_trywait)(sem), err = errno;
+
+	if (ours && result)
+		turns_after_try(err == EAGAIN ? EBUSY : err);
+	errno = err;
+	return result;
 }
 
 int turns_sem_post(sem_t *sem) __asm__("sem_post");
@@ -72,8 +94,10 @@ int turns_sem_post(sem_t *sem)
 static int cond_until(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
 		      const struct timespec *abs, bool *real)
 {
-	struct turns_waiter *waiter = turns_waiter_begin(cond);
-	uint64_t t = abs ? turns_now() : 0, end = abs ? t + turns_until(clock, abs) : OUTSIDE_NEVER;
+	bool valid = !abs || has_valid_ns(abs);
+	struct turns_waiter *waiter = valid ? turns_waiter_begin(cond) : NULL;
+	uint64_t t = abs ? turns_now() : 0;
+	uint64_t end = abs ? turns_after(t, turns_until(clock, abs)) : OUTSIDE_NEVER;
 	int err = 0;
 
 	*real = !waiter;
@@ -83,7 +107,7 @@ static int cond_until(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t cl
 	while (!err && !*real && !turns_waiter_told(waiter)) {
 		if (abs && t >= end)
 			err = ETIMEDOUT;
-		else if (!turns_let_others(abs ? end - t : OUTSIDE_NEVER, false))
+		else if (!turns_let_others(turns_left(end, t), false))
 			*real = true;
 		t = abs && !*real ? turns_now() : 0;
 	}

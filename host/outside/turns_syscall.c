@@ -32,7 +32,7 @@ static uint64_t futex_ns(int op, const struct timespec *ts)
 		return OUTSIDE_NEVER;
 	if ((op & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET)
 		return turns_until(clock, ts);
-	return turns_later((uint64_t)ts->tv_sec * TURNS_NS + (uint64_t)ts->tv_nsec);
+	return turns_later(turns_ns(ts));
 }
 
 static uint32_t value_of(const uint32_t *word)
@@ -45,8 +45,12 @@ static long wait_for_futex(const struct args *a, bool *real)
 {
 	const uint32_t *word = (const uint32_t *)a->a;
 	const struct timespec *ts = (const struct timespec *)a->d;
-	uint64_t ns = futex_ns((int)a->b, ts), begin = ts ? turns_now() : 0;
+	uint64_t ns, begin = ts ? turns_now() : 0;
 
+	*real = ts && !turns_is_valid(ts);
+	if (*real)
+		return 0;
+	ns = futex_ns((int)a->b, ts);
 	if (value_of(word) != (uint32_t)a->c)
 		return fail_with(EAGAIN);
 	if (ns == 0)

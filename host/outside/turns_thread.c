@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* turns_thread.c - threads of a program in lockstep, and their sleep. */
 #define _GNU_SOURCE
+#include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -84,23 +85,13 @@ int turns_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*
 
 /* ---- sleeping ---- */
 
-static uint64_t ns_of(const struct timespec *ts)
-{
-	return (uint64_t)ts->tv_sec * TURNS_NS + (uint64_t)ts->tv_nsec;
-}
-
-static bool is_valid(const struct timespec *ts)
-{
-	return ts->tv_sec >= 0 && ts->tv_nsec >= 0 && (uint64_t)ts->tv_nsec < TURNS_NS;
-}
-
 bool turns_sleep_ns(uint64_t ns)
 {
-	uint64_t t = turns_now(), end = t + ns;
+	uint64_t t = turns_now(), end = turns_after(t, ns);
 
 	for (; t < end; t = turns_now()) {
 		pthread_testcancel();
-		if (!turns_let_others(end - t, false))
+		if (!turns_let_others(turns_left(end, t), false))
 			return false;
 	}
 	return true;
@@ -117,10 +108,10 @@ int turns_clock_nanosleep(clockid_t clock, int flags, const struct timespec *ts,
 int turns_clock_nanosleep(clockid_t clock, int flags, const struct timespec *ts,
 			  struct timespec *left)
 {
-	bool absolute = flags & TIMER_ABSTIME, ours = PROGRAM && is_valid(ts);
+	bool absolute = flags & TIMER_ABSTIME, ours = PROGRAM && turns_is_valid(ts);
 	struct timespec room;
 
-	if (ours && turns_sleep_ns(absolute ? turns_until(clock, ts) : turns_later(ns_of(ts))))
+	if (ours && turns_sleep_ns(absolute ? turns_until(clock, ts) : turns_later(turns_ns(ts))))
 		return 0;
 	if (absolute)
 		ts = turns_real_time(ours, clock, ts, &room);
@@ -130,7 +121,7 @@ int turns_clock_nanosleep(clockid_t clock, int flags, const struct timespec *ts,
 int turns_nanosleep(const struct timespec *ts, struct timespec *left) __asm__("nanosleep");
 int turns_nanosleep(const struct timespec *ts, struct timespec *left)
 {
-	if (PROGRAM && is_valid(ts) && sleep_for(ns_of(ts)))
+	if (PROGRAM && turns_is_valid(ts) && sleep_for(turns_ns(ts)))
 		return 0;
 	return REAL(nanosleep)(ts, left);
 }
@@ -144,7 +135,18 @@ int turns_usleep(useconds_t us)
 unsigned int turns_sleep(unsigned int s) __asm__("sleep");
 unsigned int turns_sleep(unsigned int s)
 {
-	return PROGRAM && sleep_for((uint64_t)s * TURNS_NS) ? 0 : REAL(sleep)(s);
+	const struct timespec ts = { .tv_sec = s };
+
+	return PROGRAM && sleep_for(turns_ns(&ts)) ? 0 : REAL(sleep)(s);
+}
+
+/* A program that looks at its memory in a loop: what it looks for needs the turn to happen. */
+int turns_sched_yield(void) __asm__("sched_yield");
+int turns_sched_yield(void)
+{
+	if (PROGRAM)
+		turns_yield(TURNS_TEST_NS);
+	return REAL(sched_yield)();
 }
 
 /* A signal ends it only where it is that of libc. */

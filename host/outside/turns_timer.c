@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -17,6 +18,8 @@
 
 struct timer {
 	int fd; /* -1: the entry is free */
+	dev_t dev;
+	ino_t ino; /* of eventfds; no file, socket or pipe has it */
 	clockid_t clock;
 	uint64_t at;    /* virtual time of the next expiration; OUTSIDE_NEVER: it is not armed */
 	uint64_t every; /* 0: once */
@@ -47,15 +50,30 @@ uint64_t turns_timers_left(uint64_t ns)
 	return ns;
 }
 
+/*
+ * The program may have closed the descriptor by a call that is not covered, such as dup2 or
+ * close_range, and have another file there: its bytes are not those of a timer.
+ */
+static bool is_eventfd(const struct timer *t)
+{
+	struct stat st;
+
+	return fstat(t->fd, &st) == 0 && st.st_dev == t->dev && st.st_ino == t->ino;
+}
+
 static void fire_timer(struct timer *t, uint64_t now)
 {
 	uint64_t times = 1;
 
+	if (!is_eventfd(t)) {
+		t->fd = -1;
+		return;
+	}
 	if (t->every)
 		times += (now - t->at) / t->every;
-	t->at = t->every ? t->at + times * t->every : OUTSIDE_NEVER;
+	t->at = t->every && t->every != OUTSIDE_NEVER ? t->at + times * t->every : OUTSIDE_NEVER;
 	if (REAL(write)(t->fd, &times, sizeof(times)) < 0)
-		return; /* the program has closed it by another name */
+		return; /* so many that they do not fit */
 }
 
 void turns_timers_fire(void)
@@ -81,6 +99,7 @@ void turns_timer_closed(int fd)
 
 static int make_timer(clockid_t clock, int flags)
 {
+	struct stat st = { 0 };
 	int i = 0, fd;
 
 	while (i < timers_high && timers[i].fd >= 0)
@@ -93,7 +112,12 @@ static int make_timer(clockid_t clock, int flags)
 	fd = process_fd(eventfd(0, flags));
 	if (fd < 0)
 		return fd;
-	timers[i] = (struct timer){ .fd = fd, .clock = clock, .at = OUTSIDE_NEVER };
+	fstat(fd, &st);
+	timers[i] = (struct timer){ .fd = fd,
+				    .dev = st.st_dev,
+				    .ino = st.st_ino,
+				    .clock = clock,
+				    .at = OUTSIDE_NEVER };
 	if (timers_high == i)
 		timers_high++;
 	return fd;
@@ -111,16 +135,6 @@ static struct timespec ts_of(uint64_t ns)
 {
 	return (struct timespec){ .tv_sec = (time_t)(ns / TURNS_NS),
 				  .tv_nsec = (long)(ns % TURNS_NS) };
-}
-
-static uint64_t ns_of(const struct timespec *ts)
-{
-	return (uint64_t)ts->tv_sec * TURNS_NS + (uint64_t)ts->tv_nsec;
-}
-
-static bool is_valid(const struct timespec *ts)
-{
-	return ts->tv_sec >= 0 && ts->tv_nsec >= 0 && (uint64_t)ts->tv_nsec < TURNS_NS;
 }
 
 static void look_at(const struct timer *t, struct itimerspec *value)
@@ -145,7 +159,7 @@ static void empty_fd(int fd)
 static int set_timer(struct timer *t, int flags, const struct itimerspec *value,
 		     struct itimerspec *old)
 {
-	if (!is_valid(&value->it_value) || !is_valid(&value->it_interval)) {
+	if (!turns_is_valid(&value->it_value) || !turns_is_valid(&value->it_interval)) {
 		errno = EINVAL;
 		return -1;
 	}
@@ -153,13 +167,13 @@ static int set_timer(struct timer *t, int flags, const struct itimerspec *value,
 	if (old)
 		look_at(t, old);
 	empty_fd(t->fd);
-	t->every = ns_of(&value->it_interval);
-	if (ns_of(&value->it_value) == 0)
+	t->every = turns_ns(&value->it_interval);
+	if (turns_ns(&value->it_value) == 0)
 		t->at = OUTSIDE_NEVER;
 	else if (flags & TFD_TIMER_ABSTIME)
-		t->at = turns_now() + turns_until(t->clock, &value->it_value);
+		t->at = turns_after(turns_now(), turns_until(t->clock, &value->it_value));
 	else
-		t->at = turns_now() + turns_later(ns_of(&value->it_value));
+		t->at = turns_after(turns_now(), turns_later(turns_ns(&value->it_value)));
 	turns_timers_fire();
 	turns_tell(true); /* threads that wait for it wait for another time */
 	return 0;

@@ -9,11 +9,14 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
+#include <setjmp.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -266,6 +269,19 @@ static ssize_t give(int way, int flags)
 		return sendmsg(wire[1], &message, flags);
 	}
 }
+
+/* As without the library: it waits until something comes, and takes none of it. */
+START_TEST(no_bytes_are_received_whether_all_are_waited_for_or_not)
+{
+	char byte = 0;
+
+	begin();
+	set_hook(1, feed);
+	ck_assert_int_eq(recv(wire[0], &byte, 0, _i ? MSG_WAITALL : 0), 0);
+	expect("wait fd ever");
+	ck_assert_int_eq(take(0, 0), 1);
+}
+END_TEST
 
 START_TEST(a_write_waits_for_room_and_tells)
 {
@@ -563,6 +579,9 @@ START_TEST(a_semaphore_is_waited_for)
 	ck_assert_int_eq(sem_init(&sem, 0, 1), 0);
 	ck_assert_int_eq(sem_wait(&sem), 0);
 	expect("");
+	ck_assert_int_eq(sem_trywait(&sem), -1);
+	ck_assert_int_eq(errno, EAGAIN);
+	expect("wait 1000");
 	set_hook(2, post);
 	ck_assert_int_eq(sem_wait(&sem), 0);
 	expect("wait ever, wait ever, tell");
@@ -897,6 +916,14 @@ START_TEST(a_sleep_is_of_virtual_time)
 }
 END_TEST
 
+START_TEST(a_thread_that_yields_the_processor_yields_the_turn)
+{
+	begin();
+	ck_assert_int_eq(sched_yield(), 0);
+	expect("wait 2000");
+}
+END_TEST
+
 /* ---- values ---- */
 
 static size_t by_getrandom(void *to, size_t n)
@@ -1072,6 +1099,162 @@ START_TEST(no_wait_is_shorter_than_it_was_asked_for)
 	took = read_ns() - before;
 	ck_assert_uint_ge(took, asked);
 	ck_assert_uint_le(took, asked + 2000);
+}
+END_TEST
+
+/* ---- endless waits that are given as a time ---- */
+
+static const struct timespec longest = { .tv_sec = LONG_MAX, .tv_nsec = 999999999 };
+static uint32_t futex_word;
+
+static void change_word(void)
+{
+	futex_word = 1;
+}
+
+static jmp_buf way_out;
+
+static void jump(void)
+{
+	longjmp(way_out, 1);
+}
+
+START_TEST(a_sleep_of_the_longest_time_does_not_end)
+{
+	begin();
+	set_hook(2, jump);
+	if (setjmp(way_out) == 0) {
+		clock_nanosleep(CLOCK_MONOTONIC, _i ? TIMER_ABSTIME : 0, &longest, NULL);
+		ck_abort_msg("it has ended");
+	}
+	expect("wait ever, wait ever");
+}
+END_TEST
+
+START_TEST(a_wait_of_the_longest_time_for_descriptors_does_not_end)
+{
+	const struct timeval tv = { .tv_sec = LONG_MAX };
+	const struct timeval years = { .tv_sec = 1000000000000 };
+	struct pollfd pfd = { .events = POLLIN };
+	struct timeval timeout = tv;
+	char byte;
+	fd_set set;
+
+	begin();
+	pfd.fd = wire[0];
+	set_hook(2, feed);
+	FD_ZERO(&set);
+	FD_SET(wire[0], &set);
+	switch (_i) {
+	case 0:
+		ck_assert_int_eq(ppoll(&pfd, 1, &longest, NULL), 1);
+		break;
+	case 1:
+		ck_assert_int_eq(select(wire[0] + 1, &set, NULL, NULL, &timeout), 1);
+		break;
+	case 2:
+		ck_assert_int_eq(pselect(wire[0] + 1, &set, NULL, NULL, &longest, NULL), 1);
+		break;
+	case 3:
+		ck_assert_int_eq(
+			setsockopt(wire[0], SOL_SOCKET, SO_RCVTIMEO, &years, sizeof(years)), 0);
+		ck_assert_int_eq(recv(wire[0], &byte, 1, 0), 1);
+		break;
+	default:
+		ck_assert_int_eq(syscall(SYS_futex, &futex_word, FUTEX_WAIT, 0, &longest, NULL, 0),
+				 0);
+		expect("wait fd ever");
+		set_hook(1, change_word);
+		ck_assert_int_eq(syscall(SYS_futex, &futex_word, FUTEX_WAIT, 0, &longest, NULL, 0),
+				 0);
+		expect("wait fd ever");
+		return;
+	}
+	expect("wait fd ever, wait fd ever");
+}
+END_TEST
+
+START_TEST(a_wait_for_a_lock_until_the_end_of_time_does_not_end)
+{
+	begin();
+	ck_assert_int_eq(sem_init(&sem, 0, 0), 0);
+	set_hook(1, post);
+	ck_assert_int_eq(sem_timedwait(&sem, &longest), 0);
+	expect("wait ever, tell");
+	ck_assert_int_eq(pthread_mutex_lock(&mutex), 0);
+	set_hook(1, let_go);
+	ck_assert_int_eq(pthread_mutex_timedlock(&mutex, &longest), 0);
+	expect("wait ever, tell");
+	ck_assert_int_eq(pthread_cond_init(&cond, NULL), 0);
+	set_hook(1, signal_all);
+	ck_assert_int_eq(pthread_cond_timedwait(&cond, &mutex, &longest), 0);
+	expect("wait ever, tell");
+}
+END_TEST
+
+START_TEST(a_timer_of_the_longest_time_does_not_expire)
+{
+	struct itimerspec value = { .it_value = longest, .it_interval = longest };
+	struct pollfd pfd = { .events = POLLIN };
+
+	begin();
+	pfd.fd = timerfd_create(CLOCK_MONOTONIC, 0);
+	ck_assert_int_eq(timerfd_settime(pfd.fd, _i ? TFD_TIMER_ABSTIME : 0, &value, NULL), 0);
+	ck_assert_int_eq(poll(&pfd, 1, 5), 0);
+	value.it_value = a_ms;
+	ck_assert_int_eq(timerfd_settime(pfd.fd, 0, &value, NULL), 0);
+	ck_assert_int_eq(poll(&pfd, 1, 5), 1);
+	ck_assert_int_eq(syscall(SYS_read, pfd.fd, &value, sizeof(uint64_t)), sizeof(uint64_t));
+	ck_assert_int_eq(poll(&pfd, 1, 5), 0);
+}
+END_TEST
+
+/* By a call that is not covered. */
+START_TEST(a_timer_whose_descriptor_is_another_file_now_writes_nothing_there)
+{
+	const struct itimerspec value = { .it_value = a_ms };
+	char byte;
+	int fd;
+
+	begin();
+	fd = timerfd_create(CLOCK_MONOTONIC, 0);
+	ck_assert_int_eq(timerfd_settime(fd, 0, &value, NULL), 0);
+	ck_assert_int_eq(dup2(wire[1], fd), fd);
+	ck_assert_int_eq(poll(NULL, 0, 5), 0);
+	ck_assert_int_eq(recv(wire[0], &byte, 1, MSG_DONTWAIT), -1);
+	ck_assert_int_eq(errno, EAGAIN);
+}
+END_TEST
+
+/* Not waited for: libc says so. */
+START_TEST(a_time_that_is_none_is_refused)
+{
+	const struct timespec bad[] = { { .tv_nsec = -1 }, { .tv_nsec = 1000000000 } };
+	struct timespec before = { .tv_sec = -1 };
+	struct timeval tv = { .tv_sec = -1 };
+	sigset_t set;
+
+	begin();
+	sigemptyset(&set);
+	ck_assert_int_eq(sem_init(&sem, 0, 0), 0);
+	ck_assert_int_eq(pthread_mutex_lock(&mutex), 0);
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		ck_assert_int_eq(sem_timedwait(&sem, &bad[i]), -1);
+		ck_assert_int_eq(errno, EINVAL);
+		ck_assert_int_eq(pthread_cond_timedwait(&cond, &mutex, &bad[i]), EINVAL);
+		ck_assert_int_eq(ppoll(NULL, 0, &bad[i], NULL), -1);
+		ck_assert_int_eq(errno, EINVAL);
+		ck_assert_int_eq(sigtimedwait(&set, NULL, &bad[i]), -1);
+		ck_assert_int_eq(errno, EINVAL);
+		ck_assert_int_eq(syscall(SYS_futex, &futex_word, FUTEX_WAIT, 0, &bad[i], NULL, 0),
+				 -1);
+		ck_assert_int_eq(errno, EINVAL);
+	}
+	ck_assert_int_eq(pselect(0, NULL, NULL, NULL, &before, NULL), -1);
+	ck_assert_int_eq(errno, EINVAL);
+	ck_assert_int_eq(select(0, NULL, NULL, NULL, &tv), -1);
+	ck_assert_int_eq(errno, EINVAL);
+	expect("");
 }
 END_TEST
 
@@ -1361,6 +1544,7 @@ END_TEST
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_read_waits_until_there_is_something, 5, NULL);
+	unit_add(suite, no_bytes_are_received_whether_all_are_waited_for_or_not, 2, NULL);
 	unit_add(suite, a_write_waits_for_room_and_tells, 5, NULL);
 	unit_add(suite, what_is_printed_or_counted_is_told, 1, NULL);
 	unit_add(suite, each_end_of_a_fifo_waits_for_the_other_one, 1, NULL);
@@ -1377,7 +1561,14 @@ static void fill(Suite *suite)
 	unit_add(suite, a_barrier_of_several_processes_is_that_of_libc, 1, NULL);
 	unit_add(suite, a_condition_is_waited_for, 2, NULL);
 	unit_add(suite, a_sleep_is_of_virtual_time, 1, NULL);
+	unit_add(suite, a_thread_that_yields_the_processor_yields_the_turn, 1, NULL);
 	unit_add(suite, no_wait_is_shorter_than_it_was_asked_for, (int)COUNT(waits), NULL);
+	unit_add(suite, a_sleep_of_the_longest_time_does_not_end, 2, NULL);
+	unit_add(suite, a_wait_of_the_longest_time_for_descriptors_does_not_end, 5, NULL);
+	unit_add(suite, a_wait_for_a_lock_until_the_end_of_time_does_not_end, 1, NULL);
+	unit_add(suite, a_timer_of_the_longest_time_does_not_expire, 2, NULL);
+	unit_add(suite, a_timer_whose_descriptor_is_another_file_now_writes_nothing_there, 1, NULL);
+	unit_add(suite, a_time_that_is_none_is_refused, 1, NULL);
 	unit_add(suite, random_numbers_are_of_the_seed_however_they_are_read, 1, NULL);
 	unit_add(suite, names_of_temporary_files_are_of_the_seed_and_pass_over_those_in_use, 1,
 		 NULL);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "emu/shared/shared_file.h"
+#include "tests/support/conf.h"
 #include "tests/support/support.h"
 
 struct maker {
@@ -35,6 +36,21 @@ void *__wrap_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offs
 	refusals--;
 	errno = ENOMEM;
 	return MAP_FAILED;
+}
+
+/* How many allocations a signal interrupts. */
+static int interruptions;
+
+int __real_fallocate(int fd, int mode, off_t offset, off_t size);
+int __wrap_fallocate(int fd, int mode, off_t offset, off_t size);
+
+int __wrap_fallocate(int fd, int mode, off_t offset, off_t size)
+{
+	if (interruptions == 0)
+		return __real_fallocate(fd, mode, offset, size);
+	interruptions--;
+	errno = EINTR;
+	return -1;
 }
 
 static void setup(void)
@@ -112,6 +128,39 @@ START_TEST(a_file_that_cannot_be_mapped_at_all_is_an_error)
 }
 END_TEST
 
+START_TEST(a_signal_while_blocks_are_allocated_does_not_make_the_pool_smaller)
+{
+	struct maker maker;
+
+	interruptions = 3;
+	make(&maker);
+	ck_assert_int_eq(interruptions, 0);
+	ck_assert_uint_eq(maker.mapped.size, sizeof(struct emu_fabric) + EMU_POOL_BYTES);
+	end(&maker);
+	end_folder();
+}
+END_TEST
+
+/* It is one of this fabric's otherwise, but would be mapped over other memory. */
+START_TEST(a_file_that_is_longer_than_the_reserved_range_is_refused)
+{
+	struct emu_mapped mapped;
+	struct emu_fabric *fab;
+	struct maker maker;
+	int fd;
+
+	make(&maker);
+	ck_assert_int_eq(emu_file_publish(&maker.file, path), 0);
+	if (ftruncate(maker.file.fd, (off_t)(EMU_REACH + EMU_PAGE)) == 0) {
+		said_start();
+		ck_assert_int_eq(emu_file_open(path, &fd, &fab, &mapped), -EINVAL);
+		ck_assert_said(said_stop(), "this is none, or one of another version of libdat");
+	}
+	end(&maker);
+	end_folder();
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	TCase *tcase = tcase_create("file");
@@ -120,6 +169,8 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, a_file_is_published_by_its_maker_even_if_another_has_the_same_pid);
 	tcase_add_loop_test(tcase, a_file_that_cannot_be_mapped_whole_gets_a_smaller_pool, 0, 3);
 	tcase_add_test(tcase, a_file_that_cannot_be_mapped_at_all_is_an_error);
+	tcase_add_test(tcase, a_signal_while_blocks_are_allocated_does_not_make_the_pool_smaller);
+	tcase_add_test(tcase, a_file_that_is_longer_than_the_reserved_range_is_refused);
 	suite_add_tcase(suite, tcase);
 }
 

@@ -309,6 +309,43 @@ START_TEST(a_fabric_that_is_made_and_not_joined_leaves_no_mapping)
 }
 END_TEST
 
+/* Killed between the two: no process could take part in a fabric of that name again. */
+START_TEST(a_fabric_whose_end_was_cut_short_makes_room_for_another)
+{
+	struct emu_shared *old = &fab->shared;
+	char trace[100];
+
+	snprintf(trace, sizeof(trace), "%s/trace", folder);
+	memcpy(old->trace_path, trace, sizeof(trace));
+	old->gone = true;
+	ck_assert_int_eq(join(), 0);
+	ck_assert_uint_eq(world->process, 1);
+	ck_assert_uint_eq(old->processes, 0);
+	emu_shared_leave(world);
+	ck_assert_int_eq(unlink(trace), 0);
+	clear_world();
+	ck_assert_int_eq(emu_shared_make(world, &config), 0);
+}
+END_TEST
+
+static int look(struct emu_world *guest, void *arg)
+{
+	(void)guest;
+	(void)arg;
+	return 0;
+}
+
+START_TEST(a_look_at_a_fabric_whose_end_was_cut_short_removes_its_name)
+{
+	fab->shared.gone = true;
+	clear_world();
+	ck_assert_int_eq(emu_shared_look(world, &config, true, look, NULL), -ENOENT);
+	ck_assert_int_eq(access(path, F_OK), -1);
+	clear_world();
+	ck_assert_int_eq(emu_shared_make(world, &config), 0);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	TCase *tcase = tcase_create("join");
@@ -321,6 +358,8 @@ static void fill(Suite *suite)
 	tcase_add_loop_test(tcase, settings_without_effect_are_said, 0, 8);
 	tcase_add_test(tcase, a_process_that_leaves_gives_back_what_it_was_to_do);
 	tcase_add_test(tcase, a_fabric_that_is_made_and_not_joined_leaves_no_mapping);
+	tcase_add_test(tcase, a_fabric_whose_end_was_cut_short_makes_room_for_another);
+	tcase_add_test(tcase, a_look_at_a_fabric_whose_end_was_cut_short_removes_its_name);
 	suite_add_tcase(suite, tcase);
 }
 

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -209,7 +210,25 @@ static void run_for_long(void)
 	while (ran.tv_sec * 1000000000l + ran.tv_nsec < RUNS_NS);
 }
 
-static enum emu_taken take_from(void (*holds)(void))
+static void handle(int sig)
+{
+	(void)sig;
+}
+
+/* More often than a waiter looks at the holder, as a profiler's signals are. */
+static void signal_often(bool on)
+{
+	const struct sigaction handler = { .sa_handler = handle, .sa_flags = SA_RESTART };
+	const struct timeval often = { .tv_usec = on ? 10000 : 0 };
+	const struct itimerval timer = { .it_interval = often, .it_value = often };
+
+	if (on)
+		ck_assert_int_eq(sigaction(SIGALRM, &handler, NULL), 0);
+	ck_assert_int_eq(setitimer(ITIMER_REAL, &timer, NULL), 0);
+}
+
+/* signals: some come meanwhile. */
+static enum emu_taken take_from(void (*holds)(void), bool signals)
 {
 	enum emu_taken taken;
 	pid_t holder;
@@ -219,7 +238,9 @@ static enum emu_taken take_from(void (*holds)(void))
 	world->membership->lock_ms = PATIENCE_MS;
 	holder = start_holder(said[1], holds);
 	ck_assert(is_said(said[0], -1));
+	signal_often(signals);
 	taken = emu_lock_take(world);
+	signal_often(false);
 	if (taken == EMU_TAKEN)
 		emu_lock_release(&world->fab->lock);
 	kill(holder, SIGKILL);
@@ -230,13 +251,33 @@ static enum emu_taken take_from(void (*holds)(void))
 /* As in a freezer of cgroups, where nothing else tells that it is stopped */
 START_TEST(a_holder_that_sleeps_is_waited_for_as_long_as_one_that_is_stopped)
 {
-	ck_assert_int_eq(take_from(sleep_for_ever), EMU_NOT_TAKEN);
+	ck_assert_int_eq(take_from(sleep_for_ever, false), EMU_NOT_TAKEN);
 }
 END_TEST
 
 START_TEST(a_holder_that_runs_is_waited_for_without_a_bound)
 {
-	ck_assert_int_eq(take_from(run_for_long), EMU_TAKEN);
+	ck_assert_int_eq(take_from(run_for_long, false), EMU_TAKEN);
+}
+END_TEST
+
+/* ---- a waiter that has signals to handle ---- */
+
+START_TEST(a_word_that_names_a_stranger_is_not_believed_however_often_a_signal_comes)
+{
+	world->membership->lock_ms = PATIENCE_MS;
+	world->fab->lock.word = 1;
+	signal_often(true);
+	emu_shared_take(world);
+	signal_often(false);
+	ck_assert_uint_ne(world->fab->lock.word, 1);
+	emu_shared_release(world);
+}
+END_TEST
+
+START_TEST(a_holder_that_is_stopped_is_waited_for_with_a_bound_however_often_a_signal_comes)
+{
+	ck_assert_int_eq(take_from(sleep_for_ever, true), EMU_NOT_TAKEN);
 }
 END_TEST
 
@@ -251,6 +292,11 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, a_process_counts_its_threads_that_sleep_until_the_lock_is_free);
 	tcase_add_test(tcase, a_holder_that_sleeps_is_waited_for_as_long_as_one_that_is_stopped);
 	tcase_add_test(tcase, a_holder_that_runs_is_waited_for_without_a_bound);
+	tcase_add_test(tcase,
+		       a_word_that_names_a_stranger_is_not_believed_however_often_a_signal_comes);
+	tcase_add_test(
+		tcase,
+		a_holder_that_is_stopped_is_waited_for_with_a_bound_however_often_a_signal_comes);
 	suite_add_tcase(suite, tcase);
 }
 

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "emu/shared/apart.h"
 #include "lone.h"
 #include "tests/support/support.h"
 
@@ -76,12 +77,57 @@ START_TEST(a_process_that_leaves_wakes_its_own_threads)
 
 	add_thread(FIRST, OWN, EMU_THREAD_WAITING, NIC_TIME_NEVER);
 	add_thread(SECOND, OTHER, EMU_THREAD_WAITING, NIC_TIME_NEVER);
+	world->membership->thread_high = SECOND;
 	world->membership->awaiting = 1;
 	ck_assert_int_eq(pthread_create(&thread, NULL, await_wake, NULL), 0);
 	emu_lockstep_leave(world);
 	ck_assert_int_eq(pthread_join(thread, NULL), 0);
 	ck_assert_uint_gt(ls->thread[FIRST].futex, 0);
 	ck_assert_uint_eq(ls->thread[SECOND].futex, 0);
+}
+END_TEST
+
+static void *sleep_and_go(void *arg)
+{
+	static const struct emu_sleep sleep = { .seen = 0 };
+
+	emu_lockstep_sleep_on(&ls->thread[FIRST], &sleep);
+	__atomic_store_n(&world->membership->awaiting, 0, __ATOMIC_SEQ_CST);
+	return arg;
+}
+
+static pthread_t start_sleeper(void)
+{
+	pthread_t thread;
+
+	add_thread(FIRST, OWN, EMU_THREAD_WAITING, NIC_TIME_NEVER);
+	world->membership->thread_high = FIRST;
+	world->membership->awaiting = 1;
+	ck_assert_int_eq(pthread_create(&thread, NULL, sleep_and_go, NULL), 0);
+	while (!__atomic_load_n(&ls->thread[FIRST].asleep, __ATOMIC_SEQ_CST))
+		sched_yield();
+	return thread;
+}
+
+START_TEST(a_process_that_leaves_wakes_its_threads_whatever_another_has_written)
+{
+	pthread_t thread = start_sleeper();
+
+	ls->thread[FIRST].process = OTHER;
+	ls->high = 0;
+	emu_lockstep_leave(world);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+}
+END_TEST
+
+/* It sleeps on a page of the file, and its process goes on with another page. */
+START_TEST(a_process_that_goes_apart_wakes_its_threads)
+{
+	pthread_t thread = start_sleeper();
+
+	ck_assert(emu_apart(world, world->fab->lock.word));
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	ck_assert_int_eq(unlink(world->membership->path), 0);
 }
 END_TEST
 
@@ -528,6 +574,8 @@ static void fill(Suite *suite)
 
 	tcase_add_checked_fixture(tcase, setup, teardown_fabric);
 	tcase_add_test(tcase, a_process_that_leaves_wakes_its_own_threads);
+	tcase_add_test(tcase, a_process_that_leaves_wakes_its_threads_whatever_another_has_written);
+	tcase_add_test(tcase, a_process_that_goes_apart_wakes_its_threads);
 	tcase_add_test(tcase, a_thread_that_stays_away_for_the_bound_loses_the_turn);
 	tcase_add_test(tcase, a_thread_that_computes_has_ten_times_the_bound);
 	tcase_add_test(tcase, time_in_which_a_thread_waited_for_a_processor_does_not_count);
