@@ -23,6 +23,11 @@ static void need(int good, const char *what)
 
 /* ---- the server ---- */
 
+static void must(DAT_RETURN ret, const char *what)
+{
+	need(ret == DAT_SUCCESS, what);
+}
+
 static DAT_EVENT await_event(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
 {
 	DAT_EVENT event;
@@ -46,26 +51,24 @@ static void be_server(void)
 	DAT_PZ_HANDLE pz;
 	DAT_EP_HANDLE ep;
 
-	need(dat_ia_open(name, 8, &async, &ia) == DAT_SUCCESS, "dat_ia_open");
-	need(dat_pz_create(ia, &pz) == DAT_SUCCESS &&
-		     dat_evd_create(ia, 8, DAT_HANDLE_NULL,
-				    DAT_EVD_CR_FLAG | DAT_EVD_CONNECTION_FLAG,
-				    &evd) == DAT_SUCCESS &&
-		     dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &dto) ==
-			     DAT_SUCCESS &&
-		     dat_ep_create(ia, pz, dto, dto, evd, NULL, &ep) == DAT_SUCCESS &&
-		     dat_psp_create(ia, QUALIFIER, evd, DAT_PSP_CONSUMER_FLAG, &psp) == DAT_SUCCESS,
-	     "the server's objects");
+	must(dat_ia_open(name, 8, &async, &ia), "dat_ia_open");
+	must(dat_pz_create(ia, &pz), "dat_pz_create");
+	must(dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG | DAT_EVD_CONNECTION_FLAG,
+			    &evd),
+	     "dat_evd_create");
+	must(dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &dto), "dat_evd_create");
+	must(dat_ep_create(ia, pz, dto, dto, evd, NULL, &ep), "dat_ep_create");
+	must(dat_psp_create(ia, QUALIFIER, evd, DAT_PSP_CONSUMER_FLAG, &psp), "dat_psp_create");
 	event = await_event(evd, DAT_CONNECTION_REQUEST_EVENT);
 	cr = event.event_data.cr_arrival_event_data.cr_handle;
-	need(dat_cr_accept(cr, ep, 0, NULL) == DAT_SUCCESS, "dat_cr_accept");
+	must(dat_cr_accept(cr, ep, 0, NULL), "dat_cr_accept");
 	/* The answer is half way. */
 	need(DAT_GET_TYPE(dat_evd_wait(evd, LATENCY_US / 2, 1, &event, &more)) ==
 		     DAT_TIMEOUT_EXPIRED,
 	     "a wait for nothing");
-	need(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS, "dat_ep_disconnect");
-	event = await_event(evd, DAT_CONNECTION_EVENT_DISCONNECTED);
-	need(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS, "dat_ia_close");
+	must(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG), "dat_ep_disconnect");
+	(void)await_event(evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+	must(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close");
 }
 
 /* ---- the client ---- */

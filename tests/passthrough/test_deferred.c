@@ -246,8 +246,11 @@ START_TEST(no_completion_is_left_of_an_EP_that_is_gone)
 	cr = ask(false, &ep);
 	cq = (struct stub_cq *)asking_qp()->v.recv_cq;
 	put = cq->put;
+	/* The CQ of the stub is for one thread at a time: none uses it while it is flushed. */
+	stub_hold(true);
 	must(dat_ep_free(ep));
 	must(dat_cr_reject(cr));
+	stub_hold(false);
 	stub_await_objects(before);
 	/* When the next one is being destroyed, nothing of the former is there any more. */
 	next = plain_ep(&w.b);
