@@ -20,7 +20,7 @@
 	X(epoll_wait) X(epoll_pwait) X(epoll_pwait2) \
 	X(fgetc) X(getc) X(getchar) X(fgets) X(__fgets_chk) X(getdelim) X(__getdelim) X(getline) \
 	X(fread) X(__isoc99_fscanf) X(__isoc99_vfscanf) \
-	X(sem_wait) X(sem_timedwait) X(sem_clockwait) X(sem_trywait) X(sched_yield) \
+	X(sem_wait) X(sem_timedwait) X(sem_clockwait) \
 	X(pthread_mutex_lock) X(pthread_mutex_timedlock) X(pthread_mutex_clocklock) \
 	X(pthread_mutex_trylock) \
 	X(pthread_rwlock_rdlock) X(pthread_rwlock_wrlock) X(pthread_rwlock_timedrdlock) \

@@ -20,7 +20,7 @@ int turns_sem_wait(sem_t *sem)
 
 	while (ours) {
 		pthread_testcancel();
-		if (REAL(sem_trywait)(sem) == 0)
+		if (sem_trywait(sem) == 0)
 			return 0;
 		if (errno != EAGAIN || !turns_let_others(OUTSIDE_NEVER, false))
 			break;
@@ -35,7 +35,7 @@ static int sem_until(sem_t *sem, clockid_t clock, const struct timespec *abs)
 
 	for (;;) {
 		pthread_testcancel();
-		if (REAL(sem_trywait)(sem) == 0)
+		if (sem_trywait(sem) == 0)
 			return 0;
 		t = turns_now();
 		if (errno == EAGAIN && t >= end)
@@ -63,18 +63,6 @@ int turns_sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *abs)
 	bool ours = PROGRAM && has_valid_ns(abs);
 
 	return ours ? sem_until(sem, clock, abs) : REAL(sem_clockwait)(sem, clock, abs);
-}
-
-int turns_sem_trywait(sem_t *sem) __asm__("sem_trywait");
-int turns_sem_trywait(sem_t *sem)
-{
-	bool ours = PROGRAM;
-	int result = REAL(sem_trywait)(sem), err = errno;
-
-	if (ours && result)
-		turns_after_try(err == EAGAIN ? EBUSY : err);
-	errno = err;
-	return result;
 }
 
 int turns_sem_post(sem_t *sem) __asm__("sem_post");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* turns_thread.c - threads of a program in lockstep, and their sleep. */
 #define _GNU_SOURCE
-#include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -138,15 +137,6 @@ unsigned int turns_sleep(unsigned int s)
 	const struct timespec ts = { .tv_sec = s };
 
 	return PROGRAM && sleep_for(turns_ns(&ts)) ? 0 : REAL(sleep)(s);
-}
-
-/* A program that looks at its memory in a loop: what it looks for needs the turn to happen. */
-int turns_sched_yield(void) __asm__("sched_yield");
-int turns_sched_yield(void)
-{
-	if (PROGRAM)
-		turns_yield(TURNS_TEST_NS);
-	return REAL(sched_yield)();
 }
 
 /* A signal ends it only where it is that of libc. */

@@ -14,7 +14,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
 #include <setjmp.h>
 #include <stdlib.h>
@@ -579,9 +578,6 @@ START_TEST(a_semaphore_is_waited_for)
 	ck_assert_int_eq(sem_init(&sem, 0, 1), 0);
 	ck_assert_int_eq(sem_wait(&sem), 0);
 	expect("");
-	ck_assert_int_eq(sem_trywait(&sem), -1);
-	ck_assert_int_eq(errno, EAGAIN);
-	expect("wait 1000");
 	set_hook(2, post);
 	ck_assert_int_eq(sem_wait(&sem), 0);
 	expect("wait ever, wait ever, tell");
@@ -913,14 +909,6 @@ START_TEST(a_sleep_is_of_virtual_time)
 	expect("wait 1, leave");
 	ck_assert_int_eq(usleep(1), 0);
 	expect("wait 1000, leave");
-}
-END_TEST
-
-START_TEST(a_thread_that_yields_the_processor_yields_the_turn)
-{
-	begin();
-	ck_assert_int_eq(sched_yield(), 0);
-	expect("wait 2000");
 }
 END_TEST
 
@@ -1561,7 +1549,6 @@ static void fill(Suite *suite)
 	unit_add(suite, a_barrier_of_several_processes_is_that_of_libc, 1, NULL);
 	unit_add(suite, a_condition_is_waited_for, 2, NULL);
 	unit_add(suite, a_sleep_is_of_virtual_time, 1, NULL);
-	unit_add(suite, a_thread_that_yields_the_processor_yields_the_turn, 1, NULL);
 	unit_add(suite, no_wait_is_shorter_than_it_was_asked_for, (int)COUNT(waits), NULL);
 	unit_add(suite, a_sleep_of_the_longest_time_does_not_end, 2, NULL);
 	unit_add(suite, a_wait_of_the_longest_time_for_descriptors_does_not_end, 5, NULL);

@@ -430,8 +430,6 @@ static bool make_call(const char *name)
 	WAY(sem_wait, post, sem_wait(&sem) == 0)
 	WAY(sem_timedwait, post, sem_timedwait(&sem, &real) == 0)
 	WAY(sem_clockwait, post, sem_clockwait(&sem, CLOCK_MONOTONIC, &mono) == 0)
-	WAY(sem_trywait, fake_nothing, sem_trywait(&sem) == -1 && errno == EAGAIN)
-	WAY(sched_yield, fake_nothing, sched_yield() == 0)
 	WAY(pthread_mutex_lock, unlock, pthread_mutex_lock(&mutex) == 0)
 	WAY(pthread_mutex_timedlock, unlock, pthread_mutex_timedlock(&mutex, &real) == 0)
 	WAY(pthread_mutex_clocklock, unlock,
