@@ -422,7 +422,10 @@ static enum nic_conn_end end_told(struct emu_world *w, const struct emu_qp *qp,
 	return kind == EMU_EV_TERMINATE ? emu_ends_told(w, NIC_END_BROKEN) : NIC_END_DISCONNECTED;
 }
 
-/* The peer's program ends it: to a passive side that accepted, a refusal without data. */
+/*
+ * The peer's program ends the connection. A passive side that has accepted hears of a rejection
+ * without private data.
+ */
 static void end_by_peer(struct emu_world *w, struct emu_qp *qp, enum nic_conn_end why)
 {
 	static const struct nic_conn_param given_up;

@@ -196,7 +196,7 @@ static void end_events(struct emu_world *w)
 		emu_cq_event_end(&fab->cq[i]);
 }
 
-/* After its QP: a request that the event had completed is on the queue again. */
+/* The QP has been restored, so a request that the event had completed is on its queue again. */
 static void restore_letter(struct emu_world *w, const struct emu_section *s)
 {
 	struct emu_letter *letter = s->running && s->qps ? letter_of(w, &s->event) : NULL;

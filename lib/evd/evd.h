@@ -78,7 +78,7 @@ bool evd_has_room(struct evd *evd);
  * NULL. There is room: evd_has_room has said so, and nothing has looked at the CQ since.
  */
 void evd_put(struct evd *evd, DAT_EVENT *event, const struct ep *ep);
-/* Both: false: no room, and it is not queued. */
+/* As evd_put, if there is room; false: there is none, and the event is not queued. */
 bool evd_post(struct evd *evd, DAT_EVENT *event);
 /* The same, before all completions of an EP. */
 bool evd_post_before(struct evd *evd, DAT_EVENT *event, const struct ep *ep);

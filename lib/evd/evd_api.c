@@ -107,7 +107,7 @@ static DAT_RETURN evd_resize_locked(struct evd *evd, DAT_COUNT qlen)
 		return BAD_ARG(2);
 	if (qlen > evd->obj.ia->adapter->base.attr.max_cqe)
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
-	/* There would never be as many events as the thread waits for. */
+	/* The EVD would never hold as many events as the thread waits for. */
 	if (evd_has_waiter(evd) && evd->awaited > (uint32_t)qlen)
 		return DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
 	if (evd_count(evd) > (uint32_t)qlen)

@@ -92,7 +92,7 @@ void evd_on_lost(void *cq_ctx, void *qp_ctx, enum nic_opcode lost)
 	if (!cq_ctx)
 		return;
 	evd_overflow(cq_ctx);
-	/* It may have been connected after the overflow, which broke the others. */
+	/* The overflow broke the EPs that were connected then; this one may have come later. */
 	if (qp_ctx)
 		ep_break(qp_ctx);
 }

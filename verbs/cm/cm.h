@@ -206,7 +206,7 @@ void cm_note(const struct cm_id *id, const char *format, ...) __attribute__((for
 /* Without the lock: the call's line, or that it was refused; returns what the call does. */
 int cm_told(const struct cm_id *id, const char *call, int err);
 void cm_trace_event(const struct cm_event *event, const char *verb);
-/* For an event that leaves its queue and will not be fetched; the lock is held. */
+/* Free an event that left its queue and will not be fetched; the lock is held. */
 void cm_event_drop(struct cm_event *event);
 /* Move, or if `to` is NULL drop, the queued events of an id. */
 void cm_event_move(struct cm_id *id, struct cm_channel *from, struct cm_channel *to);

@@ -64,7 +64,10 @@ void cm_drop(struct cm_id *id)
 
 /* ---- parameters ---- */
 
-/* A length without data counts for nothing. Of port spaces, TCP alone looks at more than that. */
+/*
+ * A length of private data without a pointer is ignored. Only RDMA_PS_TCP has limits for the Reads
+ * and needs a parameter.
+ */
 static bool param_fits(const struct cm_id *id, const struct rdma_conn_param *param, size_t data)
 {
 	bool streams = id->base.ps == RDMA_PS_TCP;

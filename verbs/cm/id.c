@@ -173,7 +173,7 @@ struct cm_id *cm_id_next(const struct cm_id *id)
 
 /* ---- queries and options ---- */
 
-/* Does an id that has this port of its port space keep `id` from having it, too? */
+/* `other` has the port of this address. 0: `id` may have it, too; else why not. */
 static int port_conflict(const struct cm_id *id, const struct cm_id *other,
 			 const struct sockaddr *addr, bool reuse)
 {

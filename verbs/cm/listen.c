@@ -17,7 +17,10 @@ static bool listens_at(const struct cm_listener *one, const struct cm_id *id,
 		       cm_port(&id->base.route.addr.src_addr);
 }
 
-/* The other id that listens at this port of the device: for it, or not. NULL: there is none. */
+/*
+ * The listener of another id at this port of the device: with a listener of the NIC the one that
+ * hears requests, without it the one that may take over. NULL: there is none.
+ */
 static struct cm_listener *find_other(const struct cm_id *id, const struct cm_device *device,
 				      bool has_nic)
 {
@@ -132,7 +135,7 @@ int rdma_listen(struct rdma_cm_id *base, int backlog)
 		return cm_told(id, "rdma_listen", -EINVAL);
 	id->backlog = backlog > 0 && backlog < CM_BACKLOG_MOST ? backlog : CM_BACKLOG_MOST;
 	cm_enter();
-	/* An id that listens shares its port with none that it could be taken for. */
+	/* REUSEADDR ends here: no other id may have the port of one that listens. */
 	err = cm_id_check_port(id, &base->route.addr.src_addr, false);
 	cm_leave();
 	if (!err)

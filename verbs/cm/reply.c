@@ -40,8 +40,8 @@ static void set_refusal(const struct cm_id *id, struct cm_event *event)
 }
 
 /*
- * Of an RNIC it is an errno. ECONNREFUSED is the program, as Linux has it for its own protocols
- * (rdma_is_consumer_reject), and as the drivers irdma and cxgb4 say it, but not siw.
+ * The status of REJECTED. An RNIC reports an errno: ECONNREFUSED if the program rejected, as the
+ * drivers irdma and cxgb4 do and rdma_is_consumer_reject expects, though not siw.
  */
 static int reason_of(const struct cm_id *id, enum nic_conn_end why)
 {

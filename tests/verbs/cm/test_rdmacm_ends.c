@@ -300,18 +300,27 @@ START_TEST(a_channel_that_goes_ends_the_connections_of_its_ids)
 }
 END_TEST
 
+/* A request waits at the listener, which has a channel of its own. */
+static struct rdma_event_channel *await_request_elsewhere(struct rdma_conn_param *param)
+{
+	struct rdma_event_channel *other = rdma_create_event_channel();
+	struct pollfd pfd = { .fd = other->fd, .events = POLLIN };
+
+	cm_resolve(cm_client, CM_THERE, CM_PORT);
+	cm_make_qp(cm_client);
+	ck_assert_int_eq(rdma_migrate_id(cm_listener, other), 0);
+	ck_assert_int_eq(rdma_connect(cm_client, param), 0);
+	ck_assert_int_eq(poll(&pfd, 1, -1), 1);
+	return other;
+}
+
 START_TEST(a_channel_that_goes_rejects_its_requests)
 {
 	struct rdma_conn_param param = cm_param("question");
 	struct rdma_event_channel *other;
 
 	cm_begin();
-	cm_resolve(cm_client, CM_THERE, CM_PORT);
-	cm_make_qp(cm_client);
-	other = rdma_create_event_channel();
-	ck_assert_int_eq(rdma_migrate_id(cm_listener, other), 0);
-	ck_assert_int_eq(rdma_connect(cm_client, &param), 0);
-	ck_assert_int_eq(poll(&(struct pollfd){ .fd = other->fd, .events = POLLIN }, 1, -1), 1);
+	other = await_request_elsewhere(&param);
 	rdma_destroy_event_channel(other);
 	cm_take(RDMA_CM_EVENT_REJECTED);
 	ck_assert_int_eq(cm_last.status, 28);
@@ -333,12 +342,7 @@ START_TEST(a_request_outlives_the_channel_that_it_came_to)
 	struct rdma_event_channel *other;
 
 	cm_begin();
-	cm_resolve(cm_client, CM_THERE, CM_PORT);
-	cm_make_qp(cm_client);
-	other = rdma_create_event_channel();
-	ck_assert_int_eq(rdma_migrate_id(cm_listener, other), 0);
-	ck_assert_int_eq(rdma_connect(cm_client, &param), 0);
-	ck_assert_int_eq(poll(&(struct pollfd){ .fd = other->fd, .events = POLLIN }, 1, -1), 1);
+	other = await_request_elsewhere(&param);
 	ck_assert_int_eq(rdma_migrate_id(cm_listener, cm_channel), 0);
 	rdma_destroy_event_channel(other);
 	cm_take(RDMA_CM_EVENT_CONNECT_REQUEST);

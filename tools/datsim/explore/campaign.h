@@ -47,7 +47,7 @@ bool campaign_is_full(const struct campaign *campaign);
 void campaign_note(struct campaign *campaign, int code);
 
 /*
- * The failure that a failing schedule with these lines is, which is counted; NULL: it is not known.
+ * The known failure that a failing schedule with these lines shows, which is counted; NULL: none.
  * `fails`, which may be NULL, runs fewer lines and says whether they fail in the same way; without
  * it a schedule that would have to run again is not known.
  */

@@ -385,7 +385,7 @@ static bool run_round(struct explorer *explorer, struct round *round, uint64_t l
 	campaign_save(explorer->campaign, course->done, round->unknown_count > 0);
 	explorer->acted |= round->acted;
 	settled = settle_round(explorer, round, length);
-	/* What the schedules behind those reached is reached when they are done again. */
+	/* The coverage of schedules that are not settled counts when they run again. */
 	round->unknown_count = 0;
 	if (settled < length && course->coverage && !ended_asked(&explorer->ended))
 		good = run_workers(explorer, round, settled) && good;

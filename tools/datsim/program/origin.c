@@ -23,7 +23,7 @@ static const char *const knobs[] = {
 	"DATSIM_HOSTILE",        "DATSIM_TRACE_LAST",
 };
 
-/* Has each of its characters a place on a line of UTF-8? */
+/* Is the word valid UTF-8, without a newline? */
 static bool is_printable(const char *word)
 {
 	size_t left = strlen(word), n;

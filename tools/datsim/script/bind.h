@@ -110,7 +110,7 @@ bool bind_percent(struct binder *binder, const struct value *value, DAT_UINT32 *
 /* nth, every, after, times, probability, from, until. *known is false for any other key. */
 bool bind_fault_count(struct binder *binder, const struct setting *setting, DAT_SIM_FAULT *rule,
 		      bool *known);
-/* Is no key, and no word with a value, there twice? The second one would hide the first. */
+/* Is each key, and each word with a value, there only once? A second one would hide the first. */
 bool bind_fault_once(struct binder *binder, const struct fault *fault);
 /* In a script for a program: the name of an adapter (emu0), of an EP (emu0.ep2). */
 bool bind_adapter(struct binder *binder, const char *name, struct place at);
