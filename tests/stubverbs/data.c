@@ -52,7 +52,7 @@ void stub_complete(struct stub_cq *cq, const struct ibv_wc *wc, bool solicited)
 		notify(cq);
 }
 
-void (*stub_after_poll)(struct ibv_cq *cq);
+__thread void (*stub_after_poll)(struct ibv_cq *cq);
 
 int stub_poll_cq(struct ibv_cq *base, int n, struct ibv_wc *wc)
 {

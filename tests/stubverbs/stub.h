@@ -121,8 +121,8 @@ void stub_resend(void);
  * with the QP.
  */
 void stub_half_message(struct ibv_qp *qp);
-/* Called when a CQ has been emptied; a test may let completions come just then. */
-extern void (*stub_after_poll)(struct ibv_cq *cq);
+/* Called when this thread has emptied a CQ; a test may let completions come just then. */
+extern __thread void (*stub_after_poll)(struct ibv_cq *cq);
 /* Called before a CQ is armed; a test may let a completion come just then. */
 extern void (*stub_before_arming)(struct ibv_cq *cq);
 /* Waits until the CQ is armed, for solicited completions only or for all. */
