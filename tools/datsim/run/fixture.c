@@ -30,19 +30,19 @@ static bool setup_made(struct setup *setup, const char *call, DAT_RETURN ret)
 	return run_fail(setup->run, EXIT_FAILED, NULL, &actual, "set-up failed");
 }
 
-static int symbol_of(const struct setup *setup, const char *name)
+static int symbol_of(const struct setup *setup, enum use_object object)
 {
-	return script_symbol(setup->run->script, setup->actor->index, name);
+	return setup->actor->objects + (int)object;
 }
 
-static DAT_HANDLE handle_of(const struct setup *setup, const char *name)
+static DAT_HANDLE handle_of(const struct setup *setup, enum use_object object)
 {
-	return setup->run->objects[symbol_of(setup, name)].handle;
+	return setup->run->objects[symbol_of(setup, object)].handle;
 }
 
-static void made_object(const struct setup *setup, const char *name, DAT_HANDLE handle)
+static void made_object(const struct setup *setup, enum use_object object, DAT_HANDLE handle)
 {
-	object_made(setup->run, symbol_of(setup, name), handle);
+	object_made(setup->run, symbol_of(setup, object), handle);
 }
 
 /* ---- an adapter ---- */
@@ -75,33 +75,33 @@ static bool open_adapter(struct setup *setup)
 			  &ia);
 	if (!setup_made(setup, "dat_ia_open", ret))
 		return false;
-	made_object(setup, "ia", ia);
-	made_object(setup, "async", async);
-	run->objects[symbol_of(setup, "async")].borrowed = true;
+	made_object(setup, USE_IA, ia);
+	made_object(setup, USE_ASYNC, async);
+	run->objects[symbol_of(setup, USE_ASYNC)].borrowed = true;
 	return setup_made(setup, "dat_ia_query", learn_address(run, setup->actor->index, ia));
 }
 
 static bool make_queues(struct setup *setup)
 {
 	static const struct {
-		const char *name;
+		enum use_object object;
 		DAT_EVD_FLAGS flags;
 	} queues[] = {
-		{ "recv", DAT_EVD_DTO_FLAG },
-		{ "request", (DAT_EVD_FLAGS)(DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG) },
-		{ "connect", DAT_EVD_CONNECTION_FLAG },
-		{ "cr", DAT_EVD_CR_FLAG },
+		{ USE_RECV, DAT_EVD_DTO_FLAG },
+		{ USE_REQUEST, (DAT_EVD_FLAGS)(DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG) },
+		{ USE_CONNECT, DAT_EVD_CONNECTION_FLAG },
+		{ USE_CR, DAT_EVD_CR_FLAG },
 	};
 	DAT_EVD_HANDLE evd;
 	DAT_RETURN ret;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(queues); i++) {
-		ret = dat_evd_create(handle_of(setup, "ia"), (DAT_COUNT)setup->use->qlen,
+		ret = dat_evd_create(handle_of(setup, USE_IA), (DAT_COUNT)setup->use->qlen,
 				     DAT_HANDLE_NULL, queues[i].flags, &evd);
 		if (!setup_made(setup, "dat_evd_create", ret))
 			return false;
-		made_object(setup, queues[i].name, evd);
+		made_object(setup, queues[i].object, evd);
 	}
 	return true;
 }
@@ -110,19 +110,19 @@ static bool make_memory(struct setup *setup)
 {
 	struct region *region = region_new(setup->run, (size_t)setup->use->memory, NULL);
 	DAT_REGION_DESCRIPTION where = { .for_va = region->bytes };
-	struct object *object = &setup->run->objects[symbol_of(setup, "mem")];
+	struct object *object = &setup->run->objects[symbol_of(setup, USE_MEM)];
 	DAT_LMR_HANDLE lmr;
 	DAT_VLEN size;
 	DAT_VADDR address;
 	DAT_RETURN ret;
 
 	object->region = region;
-	ret = dat_lmr_create(handle_of(setup, "ia"), DAT_MEM_TYPE_VIRTUAL, where,
-			     setup->use->memory, handle_of(setup, "pz"), DAT_MEM_PRIV_ALL_FLAG,
+	ret = dat_lmr_create(handle_of(setup, USE_IA), DAT_MEM_TYPE_VIRTUAL, where,
+			     setup->use->memory, handle_of(setup, USE_PZ), DAT_MEM_PRIV_ALL_FLAG,
 			     &lmr, &object->lmr_context, &object->rmr_context, &size, &address);
 	if (!setup_made(setup, "dat_lmr_create", ret))
 		return false;
-	made_object(setup, "mem", lmr);
+	made_object(setup, USE_MEM, lmr);
 	return true;
 }
 
@@ -132,9 +132,9 @@ static bool use_adapter(struct setup *setup)
 
 	if (!open_adapter(setup))
 		return false;
-	if (!setup_made(setup, "dat_pz_create", dat_pz_create(handle_of(setup, "ia"), &pz)))
+	if (!setup_made(setup, "dat_pz_create", dat_pz_create(handle_of(setup, USE_IA), &pz)))
 		return false;
-	made_object(setup, "pz", pz);
+	made_object(setup, USE_PZ, pz);
 	return make_memory(setup) && make_queues(setup);
 }
 
@@ -151,11 +151,11 @@ static bool make_srq(struct setup *setup)
 	DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
 	DAT_RETURN ret;
 
-	ret = dat_srq_create(handle_of(setup, "ia"), handle_of(setup, "pz"), &attr, &srq);
+	ret = dat_srq_create(handle_of(setup, USE_IA), handle_of(setup, USE_PZ), &attr, &srq);
 	if (!setup_made(setup, "dat_srq_create", ret))
 		return false;
-	made_object(setup, use->srq, srq);
-	srq_is_new(setup->run, symbol_of(setup, use->srq), attr.max_recv_dtos, attr.low_watermark);
+	object_made(setup->run, use->srq_symbol, srq);
+	srq_is_new(setup->run, use->srq_symbol, attr.max_recv_dtos, attr.low_watermark);
 	return true;
 }
 
@@ -181,18 +181,19 @@ static bool make_endpoint(struct setup *setup, int symbol, bool passive)
 	DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
 	DAT_RETURN ret;
 
-	object->recv_evd = symbol_of(setup, "recv");
-	object->request_evd = symbol_of(setup, "request");
+	object->recv_evd = symbol_of(setup, USE_RECV);
+	object->request_evd = symbol_of(setup, USE_REQUEST);
 	if (on_srq) {
-		object->srq = symbol_of(setup, setup->use->srq);
-		ret = dat_ep_create_with_srq(handle_of(setup, "ia"), handle_of(setup, "pz"),
-					     handle_of(setup, "recv"), handle_of(setup, "request"),
-					     handle_of(setup, "connect"),
-					     handle_of(setup, setup->use->srq), &attr, &ep);
+		object->srq = setup->use->srq_symbol;
+		ret = dat_ep_create_with_srq(handle_of(setup, USE_IA), handle_of(setup, USE_PZ),
+					     handle_of(setup, USE_RECV),
+					     handle_of(setup, USE_REQUEST),
+					     handle_of(setup, USE_CONNECT),
+					     setup->run->objects[object->srq].handle, &attr, &ep);
 	} else {
-		ret = dat_ep_create(handle_of(setup, "ia"), handle_of(setup, "pz"),
-				    handle_of(setup, "recv"), handle_of(setup, "request"),
-				    handle_of(setup, "connect"), &attr, &ep);
+		ret = dat_ep_create(handle_of(setup, USE_IA), handle_of(setup, USE_PZ),
+				    handle_of(setup, USE_RECV), handle_of(setup, USE_REQUEST),
+				    handle_of(setup, USE_CONNECT), &attr, &ep);
 	}
 	if (!setup_made(setup, on_srq ? "dat_ep_create_with_srq" : "dat_ep_create", ret))
 		return false;
@@ -207,19 +208,20 @@ static bool listen_on(struct setup *setup)
 	DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
 	DAT_RETURN ret;
 
-	ret = dat_psp_create(handle_of(setup, "ia"), setup->use->qual, handle_of(setup, "cr"),
+	ret = dat_psp_create(handle_of(setup, USE_IA), setup->use->qual, handle_of(setup, USE_CR),
 			     DAT_PSP_CONSUMER_FLAG, &psp);
 	if (!setup_made(setup, "dat_psp_create", ret))
 		return false;
-	made_object(setup, "psp", psp);
+	object_made(setup->run, setup->use->psp_symbol, psp);
 	return true;
 }
 
 /* Run the fabric until the event of this number comes out of the EVD. */
-static bool setup_await(struct setup *setup, const char *evd, DAT_EVENT_NUMBER wanted,
+static bool setup_await(struct setup *setup, enum use_object evd, DAT_EVENT_NUMBER wanted,
 			DAT_EVENT *event)
 {
 	struct run *run = setup->run;
+	const char *name = run->script->symbols[symbol_of(setup, evd)].name;
 	struct text expected = { 0 }, actual = { 0 };
 	bool stepped = true, got = false;
 	uint64_t limit =
@@ -235,9 +237,9 @@ static bool setup_await(struct setup *setup, const char *evd, DAT_EVENT_NUMBER w
 	}
 	if (got && event->event_number == wanted)
 		return true;
-	text_add(&expected, "%s: event %s ", setup->actor->name, evd);
+	text_add(&expected, "%s: event %s ", setup->actor->name, name);
 	group_print(&expected, GROUP_EVENT, wanted, false, sizeof(wanted));
-	text_add(&actual, "%s: %sevent %s ", setup->actor->name, got ? "" : "no ", evd);
+	text_add(&actual, "%s: %sevent %s ", setup->actor->name, got ? "" : "no ", name);
 	if (got)
 		group_print(&actual, GROUP_EVENT, event->event_number, false, sizeof(wanted));
 	return run_fail(run, EXIT_FAILED, &expected, &actual, "set-up failed: no connection");
@@ -253,23 +255,22 @@ static bool connect_endpoints(struct setup *a, struct setup *b, DAT_EP_HANDLE a_
 	ret = dat_ep_connect(a_ep, address, a->use->qual, DAT_TIMEOUT_INFINITE, 0, NULL,
 			     DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 	if (!setup_made(a, "dat_ep_connect", ret) ||
-	    !setup_await(b, "cr", DAT_CONNECTION_REQUEST_EVENT, &event))
+	    !setup_await(b, USE_CR, DAT_CONNECTION_REQUEST_EVENT, &event))
 		return false;
 	ret = dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, b_ep, 0, NULL);
 	if (ret != DAT_SUCCESS)
 		run_stray(b->run, event.event_data.cr_arrival_event_data.cr_handle,
 			  DAT_HANDLE_TYPE_CR);
 	return setup_made(b, "dat_cr_accept", ret) &&
-	       setup_await(a, "connect", DAT_CONNECTION_EVENT_ESTABLISHED, &event) &&
-	       setup_await(b, "connect", DAT_CONNECTION_EVENT_ESTABLISHED, &event);
+	       setup_await(a, USE_CONNECT, DAT_CONNECTION_EVENT_ESTABLISHED, &event) &&
+	       setup_await(b, USE_CONNECT, DAT_CONNECTION_EVENT_ESTABLISHED, &event);
 }
 
 /* Connect each EP of `a` to one of `b`, which has the symbol b_ep and those after it. */
 static bool connect_actor(struct setup *a, struct setup *b, int b_ep)
 {
-	int a_ep = symbol_of(a, "ep"), i;
+	int a_ep = a->actor->eps, i;
 
-	/* bind gave the EPs of an actor consecutive symbols */
 	for (i = 0; i < (int)a->use->eps; i++) {
 		if (!make_endpoint(a, a_ep + i, false) || !make_endpoint(b, b_ep + i, true) ||
 		    !connect_endpoints(a, b, a->run->objects[a_ep + i].handle,
@@ -293,7 +294,7 @@ static bool use_connected(const struct setup *setup)
 		b.actor = b.actor->next;
 	if ((use->srq && !make_srq(&b)) || !listen_on(&b))
 		return false;
-	b_ep = symbol_of(&b, "ep");
+	b_ep = b.actor->eps;
 	for (a.actor = use->actors; a.actor != b.actor; a.actor = a.actor->next) {
 		if (!connect_actor(&a, &b, b_ep))
 			return false;

@@ -227,52 +227,58 @@ static bool bind_use_actor(struct binder *binder, struct use_actor *actor)
 	return true;
 }
 
-/* The names of the objects that every actor on an adapter gets. */
-static bool name_adapter_objects(struct binder *binder, const struct use_actor *actor)
+/* The objects that every actor on an adapter gets. */
+static bool name_adapter_objects(struct binder *binder, struct use_actor *actor)
 {
 	static const struct {
 		const char *name;
 		int type;
-	} objects[] = {
-		{ "async", DAT_HANDLE_TYPE_EVD },   { "pz", DAT_HANDLE_TYPE_PZ },
-		{ "mem", DAT_HANDLE_TYPE_LMR },     { "recv", DAT_HANDLE_TYPE_EVD },
-		{ "request", DAT_HANDLE_TYPE_EVD }, { "connect", DAT_HANDLE_TYPE_EVD },
-		{ "cr", DAT_HANDLE_TYPE_EVD },
+	} objects[USE_OBJECTS] = {
+		[USE_IA] = { "ia", DAT_HANDLE_TYPE_IA },
+		[USE_ASYNC] = { "async", DAT_HANDLE_TYPE_EVD },
+		[USE_PZ] = { "pz", DAT_HANDLE_TYPE_PZ },
+		[USE_MEM] = { "mem", DAT_HANDLE_TYPE_LMR },
+		[USE_RECV] = { "recv", DAT_HANDLE_TYPE_EVD },
+		[USE_REQUEST] = { "request", DAT_HANDLE_TYPE_EVD },
+		[USE_CONNECT] = { "connect", DAT_HANDLE_TYPE_EVD },
+		[USE_CR] = { "cr", DAT_HANDLE_TYPE_EVD },
 	};
-	size_t i;
-	int ia;
+	int owner = -1, symbol;
 
-	ia = bind_symbol(binder, actor->index, "ia", actor->at, DAT_HANDLE_TYPE_IA, -1);
-	for (i = 0; ia >= 0 && i < ARRAY_SIZE(objects); i++) {
-		if (bind_symbol(binder, actor->index, objects[i].name, actor->at, objects[i].type,
-				ia) < 0)
+	for (int i = USE_IA; i < USE_OBJECTS; i++) {
+		symbol = bind_symbol(binder, actor->index, objects[i].name, actor->at,
+				     objects[i].type, owner);
+		if (symbol < 0)
 			return false;
+		if (i == USE_IA)
+			actor->objects = owner = symbol;
 	}
-	return ia >= 0;
+	return true;
 }
 
-/* Names the EPs ep, ep2 ... of an actor, in consecutive symbols. */
-static bool name_endpoints(struct binder *binder, int actor, uint64_t count)
+/* Names the EPs ep, ep2 ... of an actor. */
+static bool name_endpoints(struct binder *binder, struct use_actor *actor, uint64_t count)
 {
 	struct arena *arena = &binder->script->arena;
-	int ia = script_symbol(binder->script, actor, "ia");
 	char name[24];
-	uint64_t i;
-	int n;
+	int n, symbol;
 
-	for (i = 1; i <= count; i++) {
+	for (uint64_t i = 1; i <= count; i++) {
 		n = snprintf(name, sizeof(name), i == 1 ? "ep" : "ep%u", (unsigned int)i);
-		if (bind_symbol(binder, actor, arena_copy(arena, name, (size_t)n), binder->st->at,
-				DAT_HANDLE_TYPE_EP, ia) < 0)
+		symbol = bind_symbol(binder, actor->index, arena_copy(arena, name, (size_t)n),
+				     binder->st->at, DAT_HANDLE_TYPE_EP, actor->objects + USE_IA);
+		if (symbol < 0)
 			return false;
+		if (i == 1)
+			actor->eps = symbol;
 	}
 	return true;
 }
 
 /* Every actor but the last connects to the last, which has an EP for each EP of the others. */
-static bool name_connected_objects(struct binder *binder, const struct use *use, int clients)
+static bool name_connected_objects(struct binder *binder, struct use *use, int clients)
 {
-	const struct use_actor *actor, *last = use->actors;
+	struct use_actor *actor, *last = use->actors;
 	int ia;
 
 	while (last->next)
@@ -283,17 +289,22 @@ static bool name_connected_objects(struct binder *binder, const struct use *use,
 			 SCRIPT_EPS_MAX, last->name, clients, (unsigned long long)use->eps);
 		return false;
 	}
-	ia = script_symbol(binder->script, last->index, "ia");
-	if (bind_symbol(binder, last->index, "psp", binder->st->at, DAT_HANDLE_TYPE_PSP, ia) < 0)
+	ia = last->objects + USE_IA;
+	use->psp_symbol =
+		bind_symbol(binder, last->index, "psp", binder->st->at, DAT_HANDLE_TYPE_PSP, ia);
+	if (use->psp_symbol < 0)
 		return false;
-	if (use->srq &&
-	    bind_symbol(binder, last->index, use->srq, use->srq_at, DAT_HANDLE_TYPE_SRQ, ia) < 0)
-		return false;
-	for (actor = use->actors; actor != last; actor = actor->next) {
-		if (!name_endpoints(binder, actor->index, use->eps))
+	if (use->srq) {
+		use->srq_symbol = bind_symbol(binder, last->index, use->srq, use->srq_at,
+					      DAT_HANDLE_TYPE_SRQ, ia);
+		if (use->srq_symbol < 0)
 			return false;
 	}
-	return name_endpoints(binder, last->index, use->eps * (uint64_t)clients);
+	for (actor = use->actors; actor != last; actor = actor->next) {
+		if (!name_endpoints(binder, actor, use->eps))
+			return false;
+	}
+	return name_endpoints(binder, last, use->eps * (uint64_t)clients);
 }
 
 static void default_settings(struct use *use)

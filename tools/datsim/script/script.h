@@ -216,11 +216,26 @@ enum use_kind {
 	USE_BARE
 };
 
+/* What `use adapter` and `use connected` give each actor, in the order of their symbols. */
+enum use_object {
+	USE_IA,
+	USE_ASYNC,
+	USE_PZ,
+	USE_MEM,
+	USE_RECV,
+	USE_REQUEST,
+	USE_CONNECT,
+	USE_CR,
+	USE_OBJECTS
+};
+
 struct use_actor {
 	const char *name;
 	const char *adapter;
 	struct place at;
 	int index;
+	int objects; /* the symbol of USE_IA; the other objects' follow */
+	int eps;     /* the symbol of the first EP of `use connected`; the other EPs' follow */
 	struct use_actor *next;
 };
 
@@ -231,6 +246,7 @@ struct use {
 	struct setting *settings;
 	const char *srq; /* NULL: no EP uses an SRQ */
 	struct place srq_at;
+	int psp_symbol, srq_symbol;
 	uint64_t eps, srq_max, srq_lw, srq_iov, memory, recv, request, iov, qlen, qual;
 	int64_t soft;
 };
