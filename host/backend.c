@@ -42,7 +42,8 @@ static void backend_forget(struct backend *b)
 		b->kind->forked(b->shared);
 	b->world = b->shared = NULL;
 	b->fault = NULL;
-	b->kept = b->attends = b->departed = b->threaded = false;
+	b->users = 0;
+	b->ending = b->kept = b->attends = b->departed = b->threaded = false;
 	TAILQ_INIT(&b->adapters);
 	memset(b->named, 0, sizeof(b->named));
 	TAILQ_INIT(&b->calls_due);

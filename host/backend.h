@@ -66,8 +66,12 @@ struct backend {
 	struct fault_text faults; /* the rules of DATSIM_FAULTS */
 	struct adapter_list adapters;
 	struct adapter_bucket named[ADAPTER_BUCKETS];
-	unsigned int users;               /* calls that sleep in the world without an adapter */
-	bool ending;                      /* the world is ending: `users` must leave */
+	unsigned int users; /* calls that sleep in the world without an adapter */
+	/*
+	 * The world is ending: `users` must leave, and it is destroyed behind a release of the
+	 * lock. No other one is made until then: backend_await_end.
+	 */
+	bool ending;
 	bool threaded;                    /* the process has several threads, and every nic knows */
 	bool kept;                        /* the maker of the world ends it, not the last close */
 	bool attends;                     /* the process joined for its turns: outside_attend */
@@ -228,6 +232,26 @@ void backend_set_threaded(const struct backend *b, struct nic *nic);
  */
 int backend_make_world(struct backend *b, const struct nic_config *config);
 void backend_end_world(struct backend *b);
+/*
+ * Before a look at b->world that is to make one or to open an adapter: wait until a world that is
+ * ending has ended. False: this thread is what it waits for.
+ */
+bool backend_await_end(struct backend *b);
+/*
+ * A call that sleeps in the world, with no adapter to keep the world from ending, begins and ends.
+ */
+static inline void backend_use(struct backend *b)
+{
+	b->users++;
+}
+
+/* A child that was forked in between has no users. */
+static inline void backend_unuse(struct backend *b)
+{
+	if (b->users > 0 && --b->users == 0 && b->ending)
+		backend_wake(b);
+}
+
 /*
  * Open an adapter for a front, or share it if that front has it open; *adapter->opens grows by one.
  * -ENOMEM; -ENODEV: no adapter has that name, and stderr lists those that exist; -ENOSPC: the

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent.h"
 #include "backend.h"
 #include "fault_door.h"
 #include "helper.h"
@@ -87,6 +88,13 @@ static bool backend_share_faults(struct backend *b)
 	return good;
 }
 
+/* Threads may wait to make the next one. */
+static void backend_has_ended(struct backend *b)
+{
+	b->ending = false;
+	backend_wake(b);
+}
+
 /*
  * A shared world has a lock, and a helper thread that watches over it while this process is busy
  * elsewhere. The helper ends the time in which the process has one thread and takes no lock.
@@ -110,6 +118,7 @@ static int backend_share_locked(struct backend *b)
 	if (!b->shared)
 		return -EINVAL;
 	if (!backend_share_faults(b)) {
+		b->ending = true;
 		b->kind->leave(b->shared);
 		helper_end(b, b->shared);
 		return -EINVAL;
@@ -129,6 +138,7 @@ static int backend_share_world(struct backend *b)
 		return err;
 	b->kind->world_destroy(b->world);
 	b->world = NULL;
+	backend_has_ended(b);
 	return err;
 }
 
@@ -137,7 +147,7 @@ static int backend_make_world_held(struct backend *b, const struct nic_config *c
 	struct nic_config env;
 	int err;
 
-	assert(!b->world);
+	assert(!b->world && !b->ending);
 	if (!config) {
 		if (!knob_config(&env))
 			return -EINVAL;
@@ -191,8 +201,6 @@ void backend_end_world(struct backend *b)
 		backend_wake(b);
 		backend_sleep(b);
 	}
-	b->ending = false;
-	/* The world is gone from here on: another one may be made while the helper ends. */
 	b->world = NULL;
 	fault = fault_door_take(b);
 	b->kept = b->attends = b->silent = false;
@@ -208,7 +216,18 @@ void backend_end_world(struct backend *b)
 	helper_end(b, b->shared);
 	fault_door_end(fault);
 	b->kind->world_destroy(world);
+	backend_has_ended(b);
 	process_cancel_release(cancel);
+}
+
+bool backend_await_end(struct backend *b)
+{
+	while (b->ending) {
+		if (agent_waits_below(NULL) || helper_is_this())
+			return false;
+		backend_sleep(b);
+	}
+	return true;
 }
 
 /* ---- its adapters ---- */

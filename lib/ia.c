@@ -108,15 +108,9 @@ static DAT_RETURN ia_open_locked(struct backend *b, const char *name, DAT_COUNT 
 	bool made_world;
 	DAT_RETURN ret;
 
-	/*
-	 * Wait until a world that is ending has ended. An agent that keeps it from ending gets an
-	 * error.
-	 */
-	while (b->ending) {
-		if (agent_waits_below(NULL))
-			return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
-		backend_sleep(b);
-	}
+	/* An agent that keeps a world from ending gets an error. */
+	if (!backend_await_end(b))
+		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
 	made_world = !b->world;
 	if (made_world) {
 		ret = dat_backend_refusal(backend_make_world(b, NULL));

@@ -147,10 +147,9 @@ static enum nic_wait wait_in_world(struct backend *b, uint64_t deadline)
 	enum nic_wait outcome;
 
 	set_attention(b, false);
-	b->users++;
+	backend_use(b);
 	outcome = adapter->nic->ops->wait(adapter->nic, NULL, deadline);
-	if (--b->users == 0 && b->ending)
-		backend_wake(b);
+	backend_unuse(b);
 	return outcome;
 }
 

@@ -119,12 +119,14 @@ __be64 ibv_get_device_guid(struct ibv_device *device)
 
 static int open_adapter(struct backend *b, struct vb_context *context, const char *name)
 {
-	bool made_world = !b->world, first = TAILQ_EMPTY(&b->adapters);
 	struct adapter *base;
+	bool made_world, first;
 	int err;
 
-	while (b->ending)
-		backend_sleep(b);
+	if (!backend_await_end(b))
+		return -EBUSY;
+	made_world = !b->world;
+	first = TAILQ_EMPTY(&b->adapters);
 	if (made_world) {
 		err = backend_make_world(b, NULL);
 		if (err)

@@ -93,13 +93,12 @@ static enum outside_wait outside_wait(uint64_t ns, bool descriptor)
 	if (descriptor)
 		b->kind->outside(b->shared, NIC_OUTSIDE_WAITS);
 	/* The world does not end while a thread sleeps in it. */
-	b->users++;
+	backend_use(b);
 	until = ns < NIC_TIME_NEVER - now ? now + ns : NIC_TIME_NEVER;
 	outcome = b->kind->pause(b->shared, fault_due(b) < until ? fault_due(b) : until, &unlocked);
 	if (b->shared && fault_due(b) <= now_of(b))
 		nic_fault_run(b->fault);
-	if (--b->users == 0 && b->ending)
-		backend_wake(b);
+	backend_unuse(b);
 	backend_leave(b);
 	return outcome == NIC_WAIT_HOPELESS ? OUTSIDE_HOPELESS : OUTSIDE_AGAIN;
 }
@@ -268,7 +267,7 @@ bool outside_attend(const struct front_ops *ops)
 		return false;
 	backend_emulator(ops, &b);
 	backend_enter(b);
-	joined = !b->world && backend_make_world(b, NULL) == 0;
+	joined = backend_await_end(b) && !b->world && backend_make_world(b, NULL) == 0;
 	b->kept |= joined;
 	b->attends |= joined;
 	backend_leave(b);

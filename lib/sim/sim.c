@@ -141,8 +141,11 @@ DAT_RETURN dat_sim_config_init(DAT_SIM_CONFIG *config)
  */
 static DAT_RETURN sim_make_world(struct backend *b, const struct nic_config *config)
 {
-	bool attends = b->world && outside_attends(b);
+	bool attends;
 
+	if (!backend_await_end(b))
+		return DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
+	attends = b->world && outside_attends(b);
 	if (attends && !config)
 		return DAT_SUCCESS;
 	if (attends)
@@ -281,18 +284,6 @@ DAT_RETURN dat_sim_violations(DAT_SIM_HANDLE sim, DAT_COUNT *count)
 
 #define CLOCK_END (1ul << 62) /* sums of times never wrap */
 
-/* Count the calls that sleep in the world: dat_sim_destroy waits for them. */
-static void sim_use(struct backend *b)
-{
-	b->users++;
-}
-
-static void sim_unuse(struct backend *b)
-{
-	if (--b->users == 0 && b->ending)
-		backend_wake(b);
-}
-
 /* Let time pass until the deadline; run agents when they are due. */
 static void sim_pass_until(struct backend *b, struct nic *nic, uint64_t deadline)
 {
@@ -326,9 +317,9 @@ DAT_RETURN dat_sim_step(DAT_SIM_HANDLE sim)
 		return BAD_SIM;
 	any = nic->ops->sim_pending(nic, &next) > 0;
 	if (any) {
-		sim_use(b);
+		backend_use(b);
 		sim_run_next(b, nic, next);
-		sim_unuse(b);
+		backend_unuse(b);
 	}
 	backend_leave(b);
 	return any ? DAT_SUCCESS : DAT_QUEUE_EMPTY;
@@ -349,11 +340,11 @@ DAT_RETURN dat_sim_advance(DAT_SIM_HANDLE sim, DAT_UINT64 ns)
 		backend_leave(b);
 		return BAD_ARG(2);
 	}
-	sim_use(b);
+	backend_use(b);
 	sim_pass_until(b, nic, now + ns);
 	if (b->ending)
 		ret = DAT_FAIL(DAT_ABORT, DAT_NO_SUBTYPE);
-	sim_unuse(b);
+	backend_unuse(b);
 	backend_leave(b);
 	return ret;
 }
@@ -370,7 +361,7 @@ DAT_RETURN dat_sim_run_until_quiet(DAT_SIM_HANDLE sim, DAT_UINT64 limit_ns)
 		return BAD_SIM;
 	deadline = nic->ops->now(nic);
 	deadline = limit_ns < CLOCK_END - deadline ? deadline + limit_ns : CLOCK_END;
-	sim_use(b);
+	backend_use(b);
 	while (!b->ending && nic->ops->sim_pending(nic, &next) > 0) {
 		if (next > deadline) {
 			ret = DAT_FAIL(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
@@ -381,7 +372,7 @@ DAT_RETURN dat_sim_run_until_quiet(DAT_SIM_HANDLE sim, DAT_UINT64 limit_ns)
 		if (agent_calls_due(b))
 			agents_run_waiting(b, NULL);
 	}
-	sim_unuse(b);
+	backend_unuse(b);
 	backend_leave(b);
 	return ret;
 }

@@ -2,7 +2,8 @@
 /*
  * Eight threads use libibverbs on two devices, of a private fabric, a shared one, and one in
  * lockstep. Each makes, connects, uses and destroys queue pairs of its own beside the others; then
- * all of them use one queue pair at once. Every message comes once and whole.
+ * all of them use one queue pair at once. Every message comes once and whole. Or they only open and
+ * close a device.
  *
  * TORTURE_TIMES in the environment multiplies the rounds.
  */
@@ -325,12 +326,33 @@ START_TEST(threads_with_one_queue_pair_lose_and_repeat_no_message)
 }
 END_TEST
 
+/* Nothing keeps the world: it ends with the last close, while others open the device. */
+static void *open_and_close(void *arg)
+{
+	const struct runner *r = arg;
+	struct verbs_end end;
+
+	for (int i = 0; i < r->rounds * MESSAGES; i++) {
+		verbs_open(&end, 0);
+		ck_assert_int_eq(ibv_close_device(end.context), 0);
+	}
+	return NULL;
+}
+
+START_TEST(threads_open_and_close_the_only_device)
+{
+	run_all(open_and_close);
+	remove_folder();
+}
+END_TEST
+
 static void fill_world(Suite *suite, const char *name, void (*setup)(void))
 {
 	unit_add_case(suite, name, threads_with_queue_pairs_of_their_own_get_their_messages_whole,
 		      0, 1, setup);
 	unit_add_case(suite, name, threads_with_one_queue_pair_lose_and_repeat_no_message, 0, 1,
 		      setup);
+	unit_add_case(suite, name, threads_open_and_close_the_only_device, 0, 1, setup);
 }
 
 static void fill(Suite *suite)
