@@ -244,7 +244,8 @@ int raccept(int fd, struct sockaddr *addr, socklen_t *size)
 	got = addr && !size ? -EFAULT : accept_next(rs);
 	new = got < 0 ? NULL : rs_enter(got);
 	if (new) {
-		err = rs_address_copy(&new->id->route.addr.dst_addr, addr, size);
+		if (addr)
+			err = rs_address_copy(&new->id->route.addr.dst_addr, addr, size);
 		rs_leave(new, 0);
 	}
 	if (err) {

@@ -248,7 +248,7 @@ int rs_connect_on(struct rs_socket *rs, enum rdma_cm_event_type event);
 int rs_address_check(const struct rs_socket *rs, const struct sockaddr *addr, socklen_t size);
 /* That of an rsocket that has none. */
 const struct sockaddr *rs_address_none(const struct rs_socket *rs);
-/* As accept(2) hands out an address. */
+/* As the kernel hands out an address: with a size of 0, `to` may be NULL. */
 int rs_address_copy(const struct sockaddr *from, struct sockaddr *to, socklen_t *size);
 
 /* ---- option.c ---- */

@@ -48,13 +48,12 @@ int rs_address_copy(const struct sockaddr *from, struct sockaddr *to, socklen_t 
 {
 	socklen_t all = (socklen_t)cm_address_size(from);
 
-	if (!to)
-		return 0;
-	if (!size)
+	if (!size || (!to && *size))
 		return -EFAULT;
 	if ((int)*size < 0)
 		return -EINVAL;
-	memcpy(to, from, *size < all ? *size : all);
+	if (*size)
+		memcpy(to, from, *size < all ? *size : all);
 	*size = all;
 	return 0;
 }
@@ -98,7 +97,7 @@ int rgetsockname(int fd, struct sockaddr *addr, socklen_t *size)
 	own = rs->id ? &rs->id->route.addr.src_addr : NULL;
 	if (!own || !own->sa_family)
 		own = rs_address_none(rs);
-	err = addr && size ? rs_address_copy(own, addr, size) : -EFAULT;
+	err = rs_address_copy(own, addr, size);
 	return (int)rs_leave(rs, err);
 }
 
@@ -110,8 +109,7 @@ int rgetpeername(int fd, struct sockaddr *addr, socklen_t *size)
 	if (!rs)
 		return -1;
 	if (rs->state == RS_ACCEPTING || rs->state == RS_CONNECTED)
-		err = addr && size ? rs_address_copy(&rs->id->route.addr.dst_addr, addr, size)
-				   : -EFAULT;
+		err = rs_address_copy(&rs->id->route.addr.dst_addr, addr, size);
 	return (int)rs_leave(rs, err);
 }
 

@@ -162,6 +162,13 @@ START_TEST(both_ends_know_their_addresses)
 	size = 2;
 	ck_assert_int_eq(rgetpeername(server, (struct sockaddr *)&peer, &size), 0);
 	ck_assert_uint_eq(size, sizeof(peer));
+	/* librspreload.so asks so for the family. */
+	size = 0;
+	ck_assert_int_eq(rgetsockname(server, NULL, &size), 0);
+	ck_assert_uint_eq(size, sizeof(peer));
+	size = 0;
+	ck_assert_int_eq(rgetpeername(client, NULL, &size), 0);
+	ck_assert_uint_eq(size, sizeof(peer));
 	end();
 }
 END_TEST
@@ -901,6 +908,8 @@ START_TEST(bad_arguments_are_refused)
 	REFUSED(rrecvfrom(server, in, 1, 0, sa, NULL), EFAULT);
 	REFUSED(rshutdown(server, 3), EINVAL);
 	REFUSED(rgetsockname(server, NULL, &size), EFAULT);
+	REFUSED(rgetsockname(server, NULL, NULL), EFAULT);
+	REFUSED(rgetpeername(server, NULL, &size), EFAULT);
 	REFUSED(rgetsockname(server, sa, &bad), EINVAL);
 	REFUSED(rsetsockopt(server, SOL_SOCKET, SO_KEEPALIVE, NULL, size), EFAULT);
 	REFUSED(rsetsockopt(server, SOL_SOCKET, SO_KEEPALIVE, &value, 1), EINVAL);
