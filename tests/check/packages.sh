@@ -27,6 +27,7 @@ peers       ibverbs-utils   command ibv_devices
 test        relacy-dev      run test -e /usr/include/relacy/relacy.hpp
 peers       perftest        command ib_send_bw
 peers       qperf           command qperf
+peers       iperf           command iperf
 peers       rdmacm-utils    command rping
 peers       python3-pyverbs run test -e /usr/lib/python3/dist-packages/pyverbs
 peers       python3-pytest  run test -e /usr/lib/python3/dist-packages/pytest

@@ -41,7 +41,7 @@ static short events_of(const struct rs_socket *rs)
 	case RS_BOUND:
 		return POLLOUT | POLLHUP;
 	case RS_LISTENING:
-		return rs_has_event(rs) ? POLLIN : 0;
+		return rs->accepted_count > 0 || rs->accept_error ? POLLIN : 0;
 	case RS_CONNECTING:
 		return 0;
 	case RS_ACCEPTING:
@@ -208,15 +208,12 @@ static int sleep_round(struct round *r, int ready, uint64_t *left, const char *c
 
 	wait.n = r->count;
 	wait.left = quiet ? *left : 0;
-	if (quiet || wait.foreign) {
-		cm_enter();
-		err = vb_event_wait_many(cm_backend(), &wait);
-		cm_leave();
-	}
+	if (quiet || wait.foreign)
+		err = rs_sleep(&wait);
 	if (quiet)
 		*left = wait.left;
 	ready = end_gather(r);
-	return err < 0 ? err : ready;
+	return err ? err : ready;
 }
 
 int rs_poll(struct pollfd *fds, nfds_t n, uint64_t ns, const char *call)

@@ -25,7 +25,8 @@
  * eventfd is readable while a thread that sleeps in a call has to look again, because another
  * thread has handled the completions.
  *
- * Lock: the mutex of an rsocket covers it, and is released in waits. The mutex of the table
+ * Lock: the mutex of an rsocket covers it, and is released in waits. A listener's is outside those
+ * of the rsockets that it has accepted. The mutex of the table
  * (table.c) covers the table and the references of all rsockets, and is taken inside the former.
  * The backend's lock, which calls of verbs and cm_enter take, is inside both. Who has a reference
  * may use the rsocket; the table has one until rclose, and the last one frees it.
@@ -131,6 +132,8 @@ struct rs_notice {
 	struct rs_region region;
 };
 
+TAILQ_HEAD(rs_list, rs_socket);
+
 struct rs_socket {
 	pthread_mutex_t mutex;
 	int fd; /* the eventfd */
@@ -143,8 +146,14 @@ struct rs_socket {
 	struct rs_options options;
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id;
-	int error;         /* why the connection is over; 0: the peer closed it */
-	int pending_error; /* SO_ERROR */
+	/* Of a listener, with a reference each; and why the last request could not be accepted. */
+	struct rs_list accepted;
+	unsigned int accepted_count;
+	int accept_error;
+	bool listed;
+	TAILQ_ENTRY(rs_socket) link; /* of a listener in the table's list; in `accepted` of one */
+	int error;                   /* why the connection is over; 0: the peer closed it */
+	int pending_error;           /* SO_ERROR */
 	bool read_shut, write_shut, end_due;
 	bool peer_ended; /* its stream */
 	struct ibv_comp_channel *comp;
@@ -172,6 +181,12 @@ void rs_put(struct rs_socket *rs);
 ssize_t rs_leave(struct rs_socket *rs, ssize_t result);
 /* Take the rsocket, which is locked, out of the table. */
 void rs_close(struct rs_socket *rs);
+/* It is a listener, until rs_close. */
+void rs_listens(struct rs_socket *rs);
+/* All listeners, each with a reference, in memory that the caller frees; how many. */
+unsigned int rs_listeners(struct rs_socket ***list);
+/* Make all threads that sleep in calls of rsockets look again. No rsocket is locked. */
+void rs_wake_all(void);
 /* In a forked child, which has none of its parent's rsockets. */
 void rs_forget(void);
 
@@ -239,8 +254,21 @@ unsigned int rs_handle_events(struct rs_socket *rs);
 
 /* ---- connect.c ---- */
 
+struct rdma_conn_param rs_conn_param(const struct rs_hello *hello);
 /* The next step of rconnect, after this event. */
 int rs_connect_on(struct rs_socket *rs, enum rdma_cm_event_type event);
+
+/* ---- listen.c ---- */
+
+/* Accept or reject the requests that have arrived; how many were accepted. */
+unsigned int rs_take_requests(struct rs_socket *rs);
+/* End the connections that no raccept has taken. */
+void rs_drop_accepted(struct rs_socket *rs);
+/*
+ * As vb_event_wait_many, but 0 or a negative errno, without its lock, and the requests of listeners
+ * are accepted meanwhile. No rsocket is locked.
+ */
+int rs_sleep(struct vb_wait *wait);
 
 /* ---- socket.c ---- */
 

@@ -194,5 +194,11 @@ int rclose(int fd)
 		rs_fail(rs, 0);
 	if (!rs->closed)
 		rs_close(rs);
+	/* Threads that sleep for its requests keep a listener, and are not to keep its port. */
+	if (rs->state == RS_LISTENING) {
+		rs_drop_accepted(rs);
+		rs_link_free(rs);
+		rs->state = RS_OVER;
+	}
 	return (int)rs_leave(rs, 0);
 }

@@ -18,12 +18,16 @@ static struct {
 	pthread_mutex_t mutex;
 	struct rs_socket **by_number;
 	unsigned int size;
-} table = { .mutex = PTHREAD_MUTEX_INITIALIZER };
+	struct rs_list listeners;
+	unsigned int listening;
+} table = { .mutex = PTHREAD_MUTEX_INITIALIZER,
+	    .listeners = TAILQ_HEAD_INITIALIZER(table.listeners) };
 
 /* ---- references ---- */
 
 static void free_socket(struct rs_socket *rs)
 {
+	rs_drop_accepted(rs);
 	rs_link_free(rs);
 	if (rs->channel)
 		rdma_destroy_event_channel(rs->channel);
@@ -105,6 +109,16 @@ static int make_room(unsigned int number)
 	return 0;
 }
 
+/* The table's mutex is held. */
+static void unlist_listener(struct rs_socket *rs)
+{
+	if (!rs->listed)
+		return;
+	TAILQ_REMOVE(&table.listeners, rs, link);
+	table.listening--;
+	rs->listed = false;
+}
+
 static int add_socket(struct rs_socket *rs)
 {
 	struct rs_socket *old = NULL;
@@ -116,6 +130,8 @@ static int add_socket(struct rs_socket *rs)
 		old = table.by_number[rs->fd];
 		table.by_number[rs->fd] = rs;
 		rs->refs++;
+		if (old)
+			unlist_listener(old);
 	}
 	pthread_mutex_unlock(&table.mutex);
 	if (old) {
@@ -136,6 +152,7 @@ struct rs_socket *rs_make(int domain)
 		return vb_failed(-ENOMEM);
 	*rs = (struct rs_socket){ .refs = 1, .domain = domain, .options = rs_options_usual };
 	pthread_mutex_init(&rs->mutex, NULL);
+	TAILQ_INIT(&rs->accepted);
 	TAILQ_INIT(&rs->own_maps);
 	TAILQ_INIT(&rs->peer_maps);
 	STAILQ_INIT(&rs->notices);
@@ -160,6 +177,7 @@ void rs_close(struct rs_socket *rs)
 
 	rs->closed = true;
 	pthread_mutex_lock(&table.mutex);
+	unlist_listener(rs);
 	mine = at_number(rs->fd) == rs;
 	if (mine) {
 		table.by_number[rs->fd] = NULL;
@@ -169,9 +187,59 @@ void rs_close(struct rs_socket *rs)
 	rs_wake(rs);
 }
 
+/* ---- listeners ---- */
+
+void rs_listens(struct rs_socket *rs)
+{
+	pthread_mutex_lock(&table.mutex);
+	if (!rs->closed && !rs->listed) {
+		TAILQ_INSERT_TAIL(&table.listeners, rs, link);
+		table.listening++;
+		rs->listed = true;
+	}
+	pthread_mutex_unlock(&table.mutex);
+}
+
+/* Without memory there are none: raccept and rpoll look for the requests of their own. */
+unsigned int rs_listeners(struct rs_socket ***list)
+{
+	struct rs_socket *rs;
+	unsigned int n = 0;
+
+	pthread_mutex_lock(&table.mutex);
+	*list = table.listening ? calloc(table.listening, sizeof(struct rs_socket *)) : NULL;
+	TAILQ_FOREACH(rs, &table.listeners, link) {
+		if (!*list)
+			break;
+		rs->refs++;
+		(*list)[n++] = rs;
+	}
+	pthread_mutex_unlock(&table.mutex);
+	return n;
+}
+
+void rs_wake_all(void)
+{
+	unsigned int size;
+	struct rs_socket *rs;
+
+	pthread_mutex_lock(&table.mutex);
+	size = table.size;
+	pthread_mutex_unlock(&table.mutex);
+	for (unsigned int i = 0; i < size; i++) {
+		rs = rs_find((int)i);
+		if (!rs)
+			continue;
+		rs_wake(rs);
+		rs_leave(rs, 0);
+	}
+}
+
 void rs_forget(void)
 {
 	pthread_mutex_init(&table.mutex, NULL);
+	TAILQ_INIT(&table.listeners);
+	table.listening = 0;
 	table.by_number = NULL; /* another thread may have been about to change it */
 	table.size = 0;
 }

@@ -61,15 +61,13 @@ int rs_wait_for(struct rs_socket *rs, uint64_t *left, const char *call)
 		return 0;
 	pthread_mutex_unlock(&rs->mutex);
 	wait.n = (nfds_t)n;
-	cm_enter();
-	n = vb_event_wait_many(cm_backend(), &wait);
-	cm_leave();
+	n = rs_sleep(&wait);
 	pthread_mutex_lock(&rs->mutex);
 	rs_wait_end(rs);
 	*left = wait.left;
 	if (rs->closed)
 		return -EBADF;
-	return n < 0 ? n : 0;
+	return n;
 }
 
 int rs_wait(struct rs_socket *rs, const char *call)

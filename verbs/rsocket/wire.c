@@ -316,7 +316,7 @@ unsigned int rs_progress(struct rs_socket *rs)
 	unsigned int n;
 
 	if (rs->state == RS_LISTENING)
-		return 0; /* its events are raccept's */
+		return rs_take_requests(rs);
 	n = rs_drain(rs);
 	n += rs_handle_events(rs);
 	if (n == 0)

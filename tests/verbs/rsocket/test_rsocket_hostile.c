@@ -128,11 +128,11 @@ static void end(void)
 	ck_assert_int_eq(rclose(listener), 0);
 }
 
-static void await(int fd, short events)
+static int events_of(int fd, short events)
 {
 	struct pollfd pfd = { .fd = fd, .events = events };
 
-	ck_assert_int_eq(rpoll(&pfd, 1, SOON), 1);
+	return rpoll(&pfd, 1, SOON);
 }
 
 /* The pretender asks, with these bytes for its hello. */
@@ -148,7 +148,6 @@ static void ask(const void *data, size_t size)
 	ck_assert_int_eq((int)take_event(), (int)RDMA_CM_EVENT_ROUTE_RESOLVED);
 	give_queues();
 	ck_assert_int_eq(rdma_connect(fake, &param), 0);
-	await(listener, POLLIN);
 }
 
 static struct hello hello_of(uint32_t magic, uint32_t slots, uint32_t body)
@@ -161,10 +160,11 @@ static void connect_fake(void)
 	struct hello hello = hello_of(MAGIC, SLOTS, sizeof(memory[0]) - 8);
 
 	ask(&hello, sizeof(hello));
+	ck_assert_int_eq(events_of(listener, POLLIN), 1);
 	real = raccept(listener, NULL, NULL);
 	ck_assert_int_ge(real, 0);
 	ck_assert_int_eq((int)take_event(), (int)RDMA_CM_EVENT_ESTABLISHED);
-	await(real, POLLOUT);
+	ck_assert_int_eq(events_of(real, POLLOUT), 1);
 }
 
 static void send_bytes(size_t size)
@@ -233,7 +233,12 @@ static void expect_alive(void)
 
 static void expect_rejection(const void *data, size_t size)
 {
+	struct pollfd fds[] = { { .fd = listener, .events = POLLIN },
+				{ .fd = channel->fd, .events = POLLIN } };
+
 	ask(data, size);
+	ck_assert_int_eq(rpoll(fds, 2, SOON), 1);
+	ck_assert_int_eq(fds[0].revents, 0);
 	REFUSED(raccept(listener, NULL, NULL), EAGAIN);
 	ck_assert_int_eq((int)take_event(), (int)RDMA_CM_EVENT_REJECTED);
 	forget_fake();
@@ -272,7 +277,7 @@ START_TEST(an_answer_without_a_hello_ends_the_connection)
 	ck_assert_int_eq((int)take_event(), (int)RDMA_CM_EVENT_CONNECT_REQUEST);
 	give_queues();
 	ck_assert_int_eq(rdma_accept(fake, &param), 0);
-	await(real, POLLOUT);
+	ck_assert_int_eq(events_of(real, POLLOUT), 1);
 	ck_assert_int_eq(rgetsockopt(real, SOL_SOCKET, SO_ERROR, &err, &size), 0);
 	ck_assert_int_eq(err, EPROTO);
 	REFUSED(rsend(real, "x", 1, 0), EPROTO);
