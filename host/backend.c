@@ -201,9 +201,15 @@ static void __attribute__((destructor)) process_exits(void)
 			b->kind->process_exits(b->shared);
 }
 
+/*
+ * With several threads time passes by itself. A poll that let a quantum of it pass would sleep, and
+ * leave the lock to a thread that frees what is polled.
+ */
 void backend_set_threaded(const struct backend *b, struct nic *nic)
 {
 	nic->threaded = b->threaded && (nic->caps & NIC_CAP_SIM);
+	if (nic->threaded)
+		nic->poll_quantum_ns = 0;
 }
 
 /* Each nic is told once; see nic.h. */

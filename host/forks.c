@@ -297,9 +297,9 @@ void forks_stop(void)
 	enum forks_how how;
 	int fd, threads;
 
-	if (forks.asked)
+	/* The first calls of two threads may come at once. */
+	if (__atomic_exchange_n(&forks.asked, true, __ATOMIC_RELAXED))
 		return;
-	forks.asked = true;
 	fd = forks_socket(&how);
 	if (fd < 0)
 		return;

@@ -57,9 +57,10 @@ struct nic {
 	const struct nic_ops *ops;
 	const struct nic_upcalls *up;
 	void *ctx;
-	uint64_t caps;            /* enum nic_cap; fixed at open */
-	uint64_t poll_quantum_ns; /* virtual time that passes in a poll without result; 0: none */
-	bool tracing;             /* checked before every line: one load if tracing is off */
+	uint64_t caps; /* enum nic_cap; fixed at open */
+	/* virtual time that passes in a poll without result; 0: none, as while `threaded` is set */
+	uint64_t poll_quantum_ns;
+	bool tracing;      /* checked before every line: one load if tracing is off */
 	bool threaded;     /* NIC_CAP_SIM: set by the host once the process has several threads */
 	unsigned int idle; /* the host's: polls and queries in a row without a change */
 	bool attention;    /* set by a front or the host in an upcall, to end a wait */

@@ -186,8 +186,11 @@ struct nic_backend {
 	/* -ENODEV: there is no hardware. */
 	int (*world_create)(const struct nic_config *config, struct nic_world **world);
 	void (*world_destroy)(struct nic_world *world);
-	/* The i-th adapter name to list; false: no more. An open may accept further names. */
-	bool (*adapter_name)(struct nic_world *world, unsigned int i, char *name, size_t size);
+	/*
+	 * The i-th adapter name to list; false: no more. An open may accept further names. No lock
+	 * is held, and there may be no world.
+	 */
+	bool (*adapter_name)(unsigned int i, char *name, size_t size);
 	/*
 	 * The canonical one of an adapter's names, so that it is opened once. NULL: an adapter has
 	 * one name.

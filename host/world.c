@@ -238,7 +238,7 @@ static void say_no_adapter(struct backend *b, const char *name)
 	size_t length = 0;
 
 	for (unsigned int i = 0;
-	     length < sizeof(list) && b->kind->adapter_name(b->world, i, one, sizeof(one)); i++)
+	     length < sizeof(list) && b->kind->adapter_name(i, one, sizeof(one)); i++)
 		length += (size_t)snprintf(list + length, sizeof(list) - length, "%s%s",
 					   i ? ", " : "", one);
 	say("there is no adapter \"%.64s\"; backend %s has %s", name, b->kind->name,

@@ -84,12 +84,11 @@ int hw_find_devices(void)
 	return -ENODEV;
 }
 
-bool hw_adapter_name(struct nic_world *w, unsigned int i, char *name, size_t size)
+bool hw_adapter_name(unsigned int i, char *name, size_t size)
 {
 	struct ibv_device **list;
 	int n = 0;
 
-	(void)w;
 	/* A caller that asks for a list is told why it is empty. */
 	if (i == 0 && hw_find_devices())
 		return false;
@@ -106,7 +105,7 @@ static bool is_device(const char *name)
 {
 	char other[NIC_ADAPTER_NAME];
 
-	for (unsigned int i = 0; hw_adapter_name(NULL, i, other, sizeof(other)); i++)
+	for (unsigned int i = 0; hw_adapter_name(i, other, sizeof(other)); i++)
 		if (strcmp(other, name) == 0)
 			return true;
 	return false;

@@ -7,7 +7,7 @@
 
 struct hw_places;
 
-bool hw_adapter_name(struct nic_world *w, unsigned int i, char *name, size_t size);
+bool hw_adapter_name(unsigned int i, char *name, size_t size);
 void hw_canonical(struct nic_world *w, const char *name, char *out, size_t size);
 /*
  * Find the place of a name. Devices may be held open by `places`, until an id is bound to the

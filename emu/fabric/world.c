@@ -82,9 +82,8 @@ void emu_world_destroy(struct emu_world *w)
 	emu_world_unmap(w);
 }
 
-bool emu_adapter_listed(struct nic_world *world, unsigned int i, char *name, size_t size)
+bool emu_adapter_listed(unsigned int i, char *name, size_t size)
 {
-	(void)world;
 	if (i >= EMU_LISTED)
 		return false;
 	snprintf(name, size, "emu%u", i);

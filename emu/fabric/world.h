@@ -11,7 +11,7 @@
 /* Entries of struct nic_backend; the first and the second for a private fabric. */
 int emu_world_create(const struct nic_config *config, struct nic_world **world);
 void emu_world_destroy(struct emu_world *w);
-bool emu_adapter_listed(struct nic_world *world, unsigned int i, char *name, size_t size);
+bool emu_adapter_listed(unsigned int i, char *name, size_t size);
 int emu_adapter_open(struct nic_world *world, const char *name, const struct nic_upcalls *up,
 		     void *ctx, struct nic **nic);
 /* Entries of struct nic_ops. */

@@ -41,13 +41,16 @@ void ep_change_state(struct ep *ep, enum ep_cause cause)
 		quick_hw_calls(&ep->obj);
 }
 
-/* The first Receive takes the general path, which sets recv_posted. */
+/*
+ * The first Receive takes the general path, which sets recv_posted. A quick post has one segment,
+ * which an EP made for none has to refuse.
+ */
 void ep_update_quick(struct ep *ep)
 {
 	ep->obj.quick = 0;
-	if (ep_in(ep, EP_POST_STATES))
+	if (ep_in(ep, EP_POST_STATES) && ep->attr.max_request_iov > 0)
 		ep->obj.quick |= OBJ_QUICK_SEND;
-	if (!ep->srq && ep->recv_posted)
+	if (!ep->srq && ep->recv_posted && ep->attr.max_recv_iov > 0)
 		ep->obj.quick |= OBJ_QUICK_RECV;
 }
 
@@ -213,6 +216,7 @@ void ep_set_attr(struct ep *ep, const DAT_EP_ATTR *attr)
 {
 	ep->attr = *attr;
 	ep->max_recv_dtos = attr->max_recv_dtos;
+	ep_update_quick(ep);
 }
 
 static struct slab ep_slab = SLAB_OF(struct ep, "ep");

@@ -86,7 +86,7 @@ void ep_destroy(struct ep *ep);
 bool ep_can_change(const struct ep *ep, enum ep_cause cause);
 /* Change the state; the table must have a row for the cause. */
 void ep_change_state(struct ep *ep, enum ep_cause cause);
-/* Update obj.quick, after a change of state, SRQ or recv_posted. */
+/* Update obj.quick, after a change of state, SRQ, attributes or recv_posted. */
 void ep_update_quick(struct ep *ep);
 /* True if any of the EP's streams goes to evd. */
 bool ep_feeds(const struct ep *ep, const struct evd *evd);

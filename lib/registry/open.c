@@ -54,21 +54,6 @@ static DAT_RETURN check_own_version(const struct open_request *request)
 	return registry_fits(&own, request);
 }
 
-static void say_version(const struct open_request *request, DAT_RETURN ret)
-{
-	if (DAT_GET_SUBTYPE(ret) == DAT_THREAD_SAFETY_NOT_FOUND)
-		say("adapter \"%.64s\": the program asks for a thread-safe provider, and no "
-		    "provider of this adapter is; open it without thread_safety, or name another "
-		    "adapter",
-		    request->name);
-	if (DAT_GET_SUBTYPE(ret) == DAT_MAJOR_NOT_FOUND ||
-	    DAT_GET_SUBTYPE(ret) == DAT_MINOR_NOT_FOUND)
-		say("adapter \"%.64s\": the program asks for uDAPL %u.%u, which no provider of "
-		    "this adapter serves; this library is uDAPL %d.%d: build the program for it",
-		    request->name, request->major, request->minor, DAT_VERSION_MAJOR,
-		    DAT_VERSION_MINOR);
-}
-
 /* ---- the dat.conf ---- */
 
 /*
@@ -147,6 +132,67 @@ static DAT_RETURN find_target(const struct open_request *request, struct target 
 	ret = find_target_locked(request, target);
 	loader_unlock();
 	return ret;
+}
+
+/* ---- what is said of a version that no provider serves ---- */
+
+/*
+ * The first line of that name, if none of the name serves the request. NULL: there is no such line,
+ * or a provider registered itself with another version than its line has.
+ */
+static const struct dat_conf_entry *line_at_fault(const struct dat_conf *conf,
+						  const struct open_request *request)
+{
+	const struct dat_conf_entry *line;
+	DAT_RETURN ret;
+
+	if (dat_conf_choose(conf, request, &ret))
+		return NULL;
+	TAILQ_FOREACH(line, &conf->entries, link)
+		if (strcmp(line->info.ia_name, request->name) == 0)
+			break;
+	return line;
+}
+
+/* The program asks for a version of this library, and the adapter is there for another one. */
+static void say_other_version(const struct open_request *request)
+{
+	const struct dat_conf_entry *line;
+	const struct dat_conf *conf;
+
+	loader_lock();
+	conf = dat_conf_now();
+	line = conf ? line_at_fault(conf, request) : NULL;
+	if (line)
+		say("adapter \"%.64s\": the program asks for uDAPL %u.%u, and %s:%u has the "
+		    "adapter for uDAPL %u.%u; add a line for uDAPL %u.%u, or name another adapter",
+		    request->name, request->major, request->minor, conf->path, line->line,
+		    line->info.dapl_version_major, line->info.dapl_version_minor, request->major,
+		    request->minor);
+	else
+		say("adapter \"%.64s\": the program asks for uDAPL %u.%u, which the provider of "
+		    "this adapter does not serve; name another adapter",
+		    request->name, request->major, request->minor);
+	loader_unlock();
+}
+
+static void say_version(const struct open_request *request, DAT_RETURN ret)
+{
+	if (DAT_GET_SUBTYPE(ret) == DAT_THREAD_SAFETY_NOT_FOUND)
+		say("adapter \"%.64s\": the program asks for a thread-safe provider, and no "
+		    "provider of this adapter is; open it without thread_safety, or name another "
+		    "adapter",
+		    request->name);
+	if (DAT_GET_SUBTYPE(ret) != DAT_MAJOR_NOT_FOUND &&
+	    DAT_GET_SUBTYPE(ret) != DAT_MINOR_NOT_FOUND)
+		return;
+	if (request->major == DAT_VERSION_MAJOR && request->minor <= DAT_VERSION_MINOR)
+		say_other_version(request);
+	else
+		say("adapter \"%.64s\": the program asks for uDAPL %u.%u, which no provider of "
+		    "this adapter serves; this library is uDAPL %d.%d: build the program for it",
+		    request->name, request->major, request->minor, DAT_VERSION_MAJOR,
+		    DAT_VERSION_MINOR);
 }
 
 /* ---- opening ---- */

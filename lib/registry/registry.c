@@ -192,7 +192,7 @@ bool registry_end_leaving(const char *name)
 static bool built_in_info(struct backend *b, unsigned int i, DAT_PROVIDER_INFO *info)
 {
 	memset(info, 0, sizeof(*info));
-	if (!b->kind->adapter_name(b->world, i, info->ia_name, sizeof(info->ia_name)))
+	if (!b->kind->adapter_name(i, info->ia_name, sizeof(info->ia_name)))
 		return false;
 	info->dapl_version_major = DAT_VERSION_MAJOR;
 	info->dapl_version_minor = DAT_VERSION_MINOR;

@@ -64,6 +64,27 @@ START_TEST(G3_handles_of_what_was_freed_are_found)
 }
 END_TEST
 
+START_TEST(page_an_Endpoint_made_for_no_segments_takes_empty_messages_only)
+{
+	DAT_LMR_TRIPLET from = segment(&w.a, 0, SHORT), to = segment(&w.b, 0, SHORT);
+	DAT_EP_ATTR attr = ep_attr();
+
+	attr.max_request_iov = attr.max_recv_iov = 0;
+	w.a.ep = plain_ep_with(&w.a, &attr);
+	w.b.ep = plain_ep_with(&w.b, &attr);
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+	for (int n = 0; n < 2; n++) {
+		must(recv_iov(0, NULL, 0));
+		must(send_iov(0, NULL, 0));
+		run_quiet();
+		expect_dto(w.b.recv, w.b.ep, 0, DAT_DTO_SUCCESS);
+		expect_dto(w.a.request, w.a.ep, 0, DAT_DTO_SUCCESS);
+		must_fail(recv_iov(1, &to, 0), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		must_fail(send_iov(1, &from, 0), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	}
+}
+END_TEST
+
 /* ---- states and room ---- */
 
 START_TEST(posts_of_a_connection_that_is_over_are_flushed_and_after_a_reset_refused)
@@ -269,6 +290,7 @@ void quick_calls(Suite *suite)
 	unit_test(suite, G2_handles_and_arguments_are_checked_with_every_call);
 	unit_test(suite, G3_nothing_is_written_where_nothing_was_dequeued);
 	unit_test(suite, G3_handles_of_what_was_freed_are_found);
+	unit_test(suite, page_an_Endpoint_made_for_no_segments_takes_empty_messages_only);
 	unit_test(suite, posts_of_a_connection_that_is_over_are_flushed_and_after_a_reset_refused);
 	unit_test(suite, page_nothing_is_sent_while_a_graceful_disconnect_is_pending);
 	unit_test(suite, page_one_receive_too_many_is_out_of_resources);

@@ -9,6 +9,7 @@
 #include <dat/dat_registry.h>
 #include <dat/udat_redirection.h>
 
+#include "tests/support/conf.h"
 #include "tests/support/support.h"
 
 struct thing {
@@ -104,6 +105,20 @@ START_TEST(page_a_registered_provider_is_opened_like_ours)
 }
 END_TEST
 
+/* A line of the dat.conf would be of no use, and the program is built for this library. */
+START_TEST(page_a_provider_of_another_version_is_told)
+{
+	DAT_PROVIDER_INFO older = info;
+	const char *said;
+
+	older.dapl_version_minor = DAT_VERSION_MINOR - 1;
+	must(dat_registry_add_provider(&tiny, &older));
+	must_fail(open_and_close("tiny0", &said), DAT_PROVIDER_NOT_FOUND, DAT_MINOR_NOT_FOUND);
+	ck_assert_said(said, "which the provider of this adapter does not serve");
+	must(dat_registry_remove_provider(&tiny, &older));
+}
+END_TEST
+
 /* A third party's table may lack calls. */
 START_TEST(G3_an_adapter_whose_provider_cannot_open_it_is_refused)
 {
@@ -163,6 +178,7 @@ static void fill(Suite *suite)
 {
 	unit_test(suite, page_a_provider_is_registered_though_ours_cannot_be_chosen);
 	unit_test(suite, page_a_registered_provider_is_opened_like_ours);
+	unit_test(suite, page_a_provider_of_another_version_is_told);
 	unit_test(suite, G3_an_adapter_whose_provider_cannot_open_it_is_refused);
 	unit_test(suite, page_a_provider_with_an_open_adapter_stays);
 	unit_test(suite, G3_wild_values_are_no_handles_beside_a_foreign_adapter_either);

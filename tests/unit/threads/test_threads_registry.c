@@ -139,8 +139,52 @@ START_TEST(page_threads_add_open_list_and_remove_providers_at_once)
 }
 END_TEST
 
+/* ---- adapters of libdat ---- */
+
+static pthread_barrier_t start;
+
+static void *use_ours(void *name)
+{
+	pthread_barrier_wait(&start);
+	for (int i = 0; i < ROUNDS; i++)
+		use_name(name);
+	return NULL;
+}
+
+static void *list_ours(void *unused)
+{
+	DAT_PROVIDER_INFO infos[2], *names[] = { &infos[0], &infos[1] };
+	DAT_COUNT n;
+
+	pthread_barrier_wait(&start);
+	for (int i = 0; i < ROUNDS; i++)
+		must(dat_registry_list_providers(2, &n, names));
+	return unused;
+}
+
+/* The fabric begins with the first open IA and ends with the last: each of them may be that. */
+START_TEST(page_threads_open_and_list_adapters_while_fabrics_begin_and_end)
+{
+	static char name[] = "emu0";
+	pthread_t thread[3];
+
+	ck_assert_int_eq(pthread_barrier_init(&start, NULL, COUNT(thread)), 0);
+	for (size_t i = 0; i < COUNT(thread); i++)
+		ck_assert_int_eq(pthread_create(&thread[i], NULL, i ? use_ours : list_ours, name),
+				 0);
+	for (size_t i = 0; i < COUNT(thread); i++)
+		ck_assert_int_eq(pthread_join(thread[i], NULL), 0);
+}
+END_TEST
+
+static void no_fabric(void)
+{
+}
+
 static void fill(Suite *suite)
 {
+	unit_add(suite, page_threads_open_and_list_adapters_while_fabrics_begin_and_end, 1,
+		 no_fabric);
 	unit_test_bare(suite, page_threads_add_open_list_and_remove_providers_at_once);
 }
 
