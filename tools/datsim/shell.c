@@ -17,6 +17,7 @@
 
 #include "commands.h"
 #include "files.h"
+#include "tools/datsim/program/origin.h"
 #include "tools/datsim/run/device.h"
 #include "tools/datsim/run/run.h"
 #include "tools/datsim/script/lex.h"
@@ -260,7 +261,7 @@ static void shell_quit(struct shell *shell)
 
 static void shell_save(const struct shell *shell, const char *path)
 {
-	struct text error = { 0 };
+	struct text error = { 0 }, word = { 0 };
 
 	if (!*path) {
 		puts("save where? save FILE");
@@ -270,11 +271,13 @@ static void shell_save(const struct shell *shell, const char *path)
 		printf("there is nothing to save: %s stays as it is\n", path);
 		return;
 	}
+	path_add(&word, path);
 	if (write_whole(path, text_of(&shell->script), shell->script.length, &error))
-		printf("saved; run it with: datsim test %s\n", path);
+		printf("saved; run it with: datsim test %s\n", text_of(&word));
 	else
 		fputs(text_of(&error), stdout);
 	text_free(&error);
+	text_free(&word);
 }
 
 static const struct {

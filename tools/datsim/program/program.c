@@ -238,8 +238,11 @@ static void program_report_all(const struct program *program, const char *trace,
 			 "acted is unknown\n");
 	else
 		good = add_account(program, trace, &content, &account, &text, &faults);
-	if (program->trace && content.length)
-		text_add(&text, "  %-10s %s (datsim show %s)\n", "trace", trace, trace);
+	if (program->trace && content.length) {
+		text_add(&text, "  %-10s %s (datsim show ", "trace", trace);
+		path_add(&text, trace);
+		text_add(&text, ")\n");
+	}
 	if (program->script && !on_device())
 		good &= program_script_report(&program->faults, &account, &faults);
 	fputs(text_of(program->quiet ? &program->hung : &text), stderr);
@@ -297,11 +300,9 @@ static const struct option options[] = {
 	  "the network of the adapters' IPv4 addresses (default: 198.18.0.0/16)", OPTION_TEXT,
 	  .wants = "a network", OPTION_SETS(struct program, addresses) },
 	{ "--lockstep", NULL,
-	  "the threads of all processes run one at a time, in virtual time: the "
-	  "same seed gives the "
-	  "same trace, byte for byte, unless the trace says `preempted`. A "
-	  "thread that blocks outside "
-	  "uDAPL for 50 ms (DATSIM_LOCKSTEP), or computes for ten times as long, is "
+	  "the threads of all processes run one at a time, in virtual time: the same seed gives "
+	  "the same trace, byte for byte, unless the trace says `preempted`. A thread that blocks "
+	  "outside uDAPL for 50 ms (DATSIM_LOCKSTEP), or computes for ten times as long, is "
 	  "preempted: it loses its turn to run",
 	  OPTION_FLAG, OPTION_SETS(struct program, several.lockstep) },
 	{ "--hang", "S",
