@@ -221,8 +221,9 @@ static bool add_account(const struct program *program, const char *trace, struct
 }
 
 /*
- * *verdict: EXIT_FAILED: no program used the fabric, or a fault, which is not optional, never
- * acted; EXIT_CHECKER: the trace is not that of a NIC as it should be.
+ * *verdict: EXIT_FAILED, unless it is a failure already: no program used the fabric, or a fault,
+ * which is not optional, never acted; EXIT_CHECKER: the trace is not that of a NIC as it should be;
+ * EXIT_USAGE: it cannot be read.
  */
 static void program_report_all(const struct program *program, const char *trace, int code,
 			       int *verdict)
@@ -250,8 +251,8 @@ static void program_report_all(const struct program *program, const char *trace,
 		fputs(text_of(&faults), stderr);
 	if (account.watch.violation_count && good)
 		*verdict = EXIT_CHECKER;
-	else if (!good)
-		*verdict = EXIT_FAILED;
+	else if (!good && *verdict == EXIT_PASS)
+		*verdict = content.length || access(trace, F_OK) ? EXIT_FAILED : EXIT_USAGE;
 	account_free(&account);
 	text_free(&content);
 	text_free(&text);
@@ -372,7 +373,7 @@ static int run_and_report(struct program *program, const char *trace, const char
 		program->look.trace = trace;
 	code = program->several.count ? programs_run(&program->several) : run_program(program);
 	if (!live_finish(live, &program->ended))
-		verdict = EXIT_FAILED;
+		verdict = EXIT_USAGE;
 	program->late |= program->several.late;
 	if (program->late)
 		hang_tell(trace, program->hang, &program->hung);
