@@ -62,7 +62,7 @@ printf 'libdat trace 1\n# seed=1\n10 emu0.ep1 create\n# end lines=2\n' > cut.tra
 printf 'libdat trace 1\n# seed=1\nten emu0.ep1 create\n' > text.trace
 printf 'libdat trace 1\n5 emu0.ep1 create\n# end lines=1\n' > whole.trace
 
-echo 1..106
+echo 1..107
 expect 2 'expected a command'
 expect 2 'true \+ true2 opened no simulated adapter' explore -- true + true
 expect 0 'datsim test  *run scripts as tests' --help
@@ -221,3 +221,10 @@ holds "a line of libdat comes once, though a script runs twice" \
 	test "$(grep -c 'no adapter "nonesuch"' errors)" -eq 1
 "$datsim" test -j 2 absent.dsim good.dsim > out 2> errors
 holds "also with two at a time" test "$(grep -c 'no adapter "nonesuch"' errors)" -eq 1
+
+# Names are compared with thousands of others only for messages that are shown: it took minutes.
+seq 4000 | sed 's/.*/a: dat_pz_create(ia) -> a_name_that_is_as_long_as_names_are_&/
+1i use adapter a@emu0' > names.dsim
+seq 15000 | sed 's/.*/a: dat_pz_query(a_name_that_is_as_long_but_none_of_them)/' >> names.dsim
+soon() { timeout 60 "$datsim" test names.dsim > out 2>&1 || [ $? -eq 2 ]; }
+holds "a script in which thousands of lines are bad is refused soon" soon

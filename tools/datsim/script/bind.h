@@ -27,6 +27,8 @@ struct binder {
 
 /* bind.c: takes the statements from script_parse, in order; the context is the binder. */
 void bind_take(void *context, struct statement *st);
+/* Is the last message shown? Not if there are too many, or if it follows from an earlier one. */
+bool bind_shows(const struct binder *binder);
 
 /* ---- bind_lost.c: the names of bad lines ---- */
 
