@@ -32,11 +32,11 @@ cd "$scratch" || exit 99
 ulimit -c 0
 unset UBSAN_OPTIONS
 runs=${RUNS:-10}
-tests=104
+tests=105
 # Programs start slowly then, and each of these starts a dozen of them, or more.
 if ${NM:-nm} "$datsim" | grep -q __asan_init; then
 	runs=${RUNS:-3}
-	tests=88
+	tests=89
 	slow=yes
 fi
 
@@ -356,6 +356,7 @@ order() {
 order 'turn order' 1 'slots .server. exits with 1'
 order 'turn server call=1' 2 'expected a call and what happens at it'
 order 'turn server call=1 for=5us to=client' 2 'expected a call and what happens at it'
+order 'turn server call=1 call=2 for=5us' 2 'call. is there twice: expected it once in a line'
 order 'turn server at=1' 2 'expected one of call, to, for, thread, to_thread, found .at.'
 echo 'turn order' > order.dsim
 expect 2 'only a script for programs in lockstep can order their turns' run --script order.dsim -- \

@@ -45,6 +45,7 @@ show --width 39
 show --width 2001
 run --hostile rude
 run --hang never
+run --hang 1.2.3
 sweep --color red
 conformance --color red
 run --seed 0x10

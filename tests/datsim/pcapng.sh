@@ -153,7 +153,7 @@ gone() {
 holds "a reader that goes away ends the capture, not the program" gone
 full() {
 	"$datsim" run --capture - -- "$program" > /dev/full 2> "$scratch/errors"
-	[ $? -eq 1 ] && grep 'cannot write -: No space' "$scratch/errors"
+	[ $? -eq 2 ] && grep 'cannot write -: No space' "$scratch/errors"
 }
 holds "a capture that cannot be written whole fails" full
 terminal() {

@@ -28,7 +28,7 @@ use adapter a@emu0
     a: dat_pz_query(pz) -> {ia_handle=pz}
 END
 
-echo 1..30
+echo 1..31
 "$datsim" test --seed 7 --trace a.trace "it's one.dsim" > /dev/null
 holds "a script's trace names the command" \
 	header "# command=datsim test --seed 7 'it'\\''s one.dsim'" a.trace
@@ -74,6 +74,14 @@ holds "the replay gives the same trace" replays 0 'p.trace: the same again' p.tr
 "$datsim" run --quiet --trace dead.trace "$forgets" emu0 die
 holds "the trace of a program that was killed replays" replays 0 'dead.trace: the same again' \
 	dead.trace
+
+# As on a full disk.
+{
+	echo 'libdat trace 1'
+	echo "# command=datsim run -- sh -c ': > \"\$DATSIM_TRACE\"'"
+	echo '0 emu0.ia1 create'
+} > full.trace
+holds "an empty trace is no other one" replays 2 'run again, it left no trace' full.trace
 
 DATSIM_TRACE=own.trace DATSIM_RETRY=3 "$forgets" emu0 close
 holds "a trace made without datsim: how to repeat it" \

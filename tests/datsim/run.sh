@@ -28,7 +28,7 @@ echo 'fault link emu1>b drop' > actor.dsim
 echo 'fault qp emu1.ep rnr' > ep.dsim
 echo 'fault link emu1>emu0 dorp' > word.dsim
 
-echo 1..74
+echo 1..76
 expect 0 'left +nothing' run -- "$top/examples/srq_server"
 expect 0 '800 RECV, .*12 ASYNC_SRQ_LOW_WATERMARK' run "$top/examples/srq_server"
 expect 0 '400 replies verified' run --quiet "$top/examples/srq_server"
@@ -43,6 +43,9 @@ expect 5 'left +nothing' run "$forgets" emu0 close
 expect 5 'left +emu0.ia1, emu0.pz1, emu0.evd2' run "$forgets" emu0 forget
 expect 137 'was ended by signal 9' run --trace dead.trace "$forgets" emu0 die
 holds "one that was killed left its trace" grep -q 'emu0.pz1 create' dead.trace
+expect 2 '/dev/full: not a regular file' run --trace /dev/full "$top/examples/srq_server"
+expect 0 "trace +a b.trace .datsim show 'a b.trace'.$" run --trace 'a b.trace' \
+	"$top/examples/srq_server"
 expect 5 'refused +dat_evd_resize' run "$forgets" emu0 close
 expect 3 'there is no adapter "ib0"' run "$forgets" ib0 close
 expect 5 'left +nothing' run --alias ib0=emu0 "$forgets" ib0 close

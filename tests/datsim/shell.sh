@@ -53,7 +53,7 @@ pages_agree() {
 	[ "$(wc -l < said)" -eq "$(grep -c '^help dat_' script)" ]
 }
 
-echo 1..57
+echo 1..60
 holds "it ends well" [ $status -eq 0 ]
 shows "help lists the commands" 'forget the last line'
 shows "set-up is one word" '^ready$'
@@ -153,3 +153,9 @@ cp typed.dsim kept.dsim
 echo 'save kept.dsim' | "$datsim" shell > out 2>&1
 shows "nothing to save" '^there is nothing to save: kept.dsim stays as it is$'
 holds "so it destroys no file" cmp typed.dsim kept.dsim
+# What a call returned is kept in front of a comment, which may hold a mark of the beginning of one.
+holds "a failing call with a comment" ran 0 'use connected a@emu0 b@emu1 srq=S max=10' \
+	'b: dat_srq_resize(S, 0)   # shrink # it' 'b: dat_srq_query(S) # what is left' \
+	'save kept.dsim'
+shows "the line after it runs" '^  max_recv_dtos=10$'
+holds "the session is a script that passes" "$datsim" test kept.dsim

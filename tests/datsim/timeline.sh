@@ -31,7 +31,7 @@ fits() {
 }
 
 traces='pieces wire program programs verbs-pair'
-echo 1..73
+echo 1..74
 for name in $traces; do
 	for width in 80 120 200; do
 		shows C.UTF-8 "$name.$width" --width $width "$name.trace"
@@ -206,3 +206,18 @@ holds "and shows on a terminal that it builds" progress
 by_columns() { COLUMNS=80 "$datsim" show pieces.trace | cmp - "$1"; }
 "$datsim" show --width 80 pieces.trace > "$scratch/narrow"
 holds "COLUMNS is the width where there is no terminal" by_columns "$scratch/narrow"
+# A line with a moment asks after each step how many events there are. That is not in the trace, but
+# what happens at the same time is.
+cat > "$scratch/moment.dsim" << 'END'
+fabric latency=1us bandwidth=0
+use    connected a@emu0 b@emu1
+       b: dat_ep_post_recv(ep, 64) x2
+       a: dat_ep_post_send(ep, 1)
+       a: dat_ep_post_send(ep, 2)
++1us   b: event recv DTO_COMPLETION length=1
+       b: event recv DTO_COMPLETION length=2
+*      a>b SEND message=1
+*      a>b SEND message=2
+end    quiet
+END
+expect 0 '^ok 1' test "$scratch/moment.dsim"

@@ -62,7 +62,7 @@ printf 'libdat trace 1\n# seed=1\n10 emu0.ep1 create\n# end lines=2\n' > cut.tra
 printf 'libdat trace 1\n# seed=1\nten emu0.ep1 create\n' > text.trace
 printf 'libdat trace 1\n5 emu0.ep1 create\n# end lines=1\n' > whole.trace
 
-echo 1..103
+echo 1..107
 expect 2 'expected a command'
 expect 2 'true \+ true2 opened no simulated adapter' explore -- true + true
 expect 0 'datsim test  *run scripts as tests' --help
@@ -159,7 +159,9 @@ expect 0 '^  .dat.conf: dat.conf, adapters 1, lines skipped 1.$' info
 expect 0 '^  OpenIB-cma  *uDAPL 1.2$' info
 expect 0 'dat.conf:2: field 3, thread safety: expected threadsafe or nonthreadsafe' info
 DAT_OVERRIDE=nonexistent
-expect 99 'DAT_OVERRIDE=nonexistent: No such file or directory; name a dat.conf' info
+expect 2 'DAT_OVERRIDE=nonexistent: No such file or directory; name a dat.conf' info
+expect 2 '^# DAT_OVERRIDE makes no sense, see stderr' test good.dsim
+expect 2 '^libdat: DAT_OVERRIDE=nonexistent: No such file' explore --runs 1 good.dsim
 DAT_OVERRIDE=/dev/null
 # A variable that makes no sense is wrong usage. Some are read when a fabric is made.
 for variable in DATSIM_SEED=x DATSIM_ADDRESSES=bad DATSIM_TRACE=/nowhere/x; do
@@ -176,7 +178,10 @@ expect 2 'a shared fabric cannot be called "/x"' info
 unset DATSIM_FABRIC
 # On a device there is no trace, and no fault.
 DAT_PROVIDER=hw
-export DAT_PROVIDER
+DAT_HW_MODULE=/nowhere/module.so
+export DAT_PROVIDER DAT_HW_MODULE
+expect 2 'cannot be loaded: /nowhere/module.so' info
+unset DAT_HW_MODULE
 cp good.trace old.trace
 expect 2 'test: --trace: a device has no trace: expected emu' test --trace old.trace good.dsim
 expect 2 'test: --show: a device has no trace: expected emu' test --show good.dsim
@@ -216,3 +221,10 @@ holds "a line of libdat comes once, though a script runs twice" \
 	test "$(grep -c 'no adapter "nonesuch"' errors)" -eq 1
 "$datsim" test -j 2 absent.dsim good.dsim > out 2> errors
 holds "also with two at a time" test "$(grep -c 'no adapter "nonesuch"' errors)" -eq 1
+
+# Names are compared with thousands of others only for messages that are shown: it took minutes.
+seq 4000 | sed 's/.*/a: dat_pz_create(ia) -> a_name_that_is_as_long_as_names_are_&/
+1i use adapter a@emu0' > names.dsim
+seq 15000 | sed 's/.*/a: dat_pz_query(a_name_that_is_as_long_but_none_of_them)/' >> names.dsim
+soon() { timeout 60 "$datsim" test names.dsim > out 2>&1 || [ $? -eq 2 ]; }
+holds "a script in which thousands of lines are bad is refused soon" soon

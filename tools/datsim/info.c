@@ -242,7 +242,12 @@ static int print_adapters(void)
 	DAT_RETURN ret;
 	int code = EXIT_PASS;
 
-	(void)dat_registry_list_providers(0, &n, NULL); /* fails, and tells how many there are */
+	/* It fails, and tells how many there are, or names a variable that makes no sense. */
+	ret = dat_registry_list_providers(0, &n, NULL);
+	if (DAT_GET_TYPE(ret) == DAT_INTERNAL_ERROR) {
+		fputs("datsim info: no adapter can be listed\n", stderr);
+		return EXIT_USAGE;
+	}
 	infos = mem_zero((size_t)n + 1, sizeof(*infos));
 	list = mem_zero((size_t)n + 1, sizeof(*list));
 	for (i = 0; i < n; i++)

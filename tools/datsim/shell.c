@@ -17,8 +17,10 @@
 
 #include "commands.h"
 #include "files.h"
+#include "tools/datsim/program/origin.h"
 #include "tools/datsim/run/device.h"
 #include "tools/datsim/run/run.h"
+#include "tools/datsim/script/lex.h"
 #include "tools/datsim/show/show.h"
 
 struct shell {
@@ -135,22 +137,32 @@ static void shell_keep(struct shell *shell, struct text *candidate, struct verdi
 	memset(&verdict->trace, 0, sizeof(verdict->trace));
 }
 
+/* Where the comment of a line begins, or the line ends. */
+static size_t statement_length(const char *line)
+{
+	struct token tokens[LINE_TOKENS_MAX + 1];
+	int n = lex_line(line, (int)strlen(line), 1, tokens);
+
+	return (size_t)tokens[n - 1].at.column - 1;
+}
+
 /*
- * Append "= DAT_INVALID_STATE/..." to the line, so that the script passes when it runs as a test.
+ * Append "= DAT_INVALID_STATE/..." to the statement, so that the script passes when it runs as a
+ * test. The line is the last one of the candidate.
  */
-static void add_result(struct text *candidate, const struct text *echo)
+static void add_result(struct text *candidate, const char *line, const struct text *echo)
 {
 	const char *end = strpbrk(text_of(echo), " \n");
-	size_t n;
+	size_t n, length = statement_length(line);
 
 	end = end ? strpbrk(end + 1, " \n") : NULL;
 	n = end ? (size_t)(end - echo->s) : echo->length;
 	if (!n || !strncmp(text_of(echo), "= DAT_SUCCESS", n))
 		return;
-	candidate->length--; /* the newline */
-	text_add(candidate, " ");
-	text_append(candidate, echo->s, n);
-	text_add(candidate, "\n");
+	text_cut(candidate, candidate->length - 1 - strlen(line));
+	text_append(candidate, line, length);
+	text_add(candidate, "%s%.*s%s%s\n", length && line[length - 1] == ' ' ? "" : " ", (int)n,
+		 text_of(echo), line[length] ? " " : "", line + length);
 }
 
 /* Why a line was rejected: the report without its trace and replay line. */
@@ -174,7 +186,7 @@ static void try_line(struct shell *shell, const char *line)
 	run_text("shell", text_of(&candidate), candidate.length, &shell->options, &verdict);
 	shell->tried |= verdict.code != EXIT_USAGE;
 	if (verdict.code == EXIT_PASS) {
-		add_result(&candidate, &echo);
+		add_result(&candidate, line, &echo);
 		shell_keep(shell, &candidate, &verdict);
 		print_news(shell);
 		fputs(text_of(&echo), stdout);
@@ -249,7 +261,7 @@ static void shell_quit(struct shell *shell)
 
 static void shell_save(const struct shell *shell, const char *path)
 {
-	struct text error = { 0 };
+	struct text error = { 0 }, word = { 0 };
 
 	if (!*path) {
 		puts("save where? save FILE");
@@ -259,11 +271,13 @@ static void shell_save(const struct shell *shell, const char *path)
 		printf("there is nothing to save: %s stays as it is\n", path);
 		return;
 	}
+	path_add(&word, path);
 	if (write_whole(path, text_of(&shell->script), shell->script.length, &error))
-		printf("saved; run it with: datsim test %s\n", path);
+		printf("saved; run it with: datsim test %s\n", text_of(&word));
 	else
 		fputs(text_of(&error), stdout);
 	text_free(&error);
+	text_free(&word);
 }
 
 static const struct {

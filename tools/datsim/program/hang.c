@@ -16,11 +16,12 @@
 bool hang_take(void *member, const char *value)
 {
 	double seconds;
+	char *end;
 
 	if (!*value || value[strspn(value, "0123456789.")])
 		return false;
-	seconds = strtod(value, NULL);
-	if (seconds < 0.01 || seconds > 3600)
+	seconds = strtod(value, &end);
+	if (*end || seconds < 0.01 || seconds > 3600)
 		return false;
 	*(double *)member = seconds;
 	return true;

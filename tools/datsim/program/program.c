@@ -221,8 +221,9 @@ static bool add_account(const struct program *program, const char *trace, struct
 }
 
 /*
- * *verdict: EXIT_FAILED: no program used the fabric, or a fault, which is not optional, never
- * acted; EXIT_CHECKER: the trace is not that of a NIC as it should be.
+ * *verdict: EXIT_FAILED, unless it is a failure already: no program used the fabric, or a fault,
+ * which is not optional, never acted; EXIT_CHECKER: the trace is not that of a NIC as it should be;
+ * EXIT_USAGE: it cannot be read.
  */
 static void program_report_all(const struct program *program, const char *trace, int code,
 			       int *verdict)
@@ -238,8 +239,11 @@ static void program_report_all(const struct program *program, const char *trace,
 			 "acted is unknown\n");
 	else
 		good = add_account(program, trace, &content, &account, &text, &faults);
-	if (program->trace && content.length)
-		text_add(&text, "  %-10s %s (datsim show %s)\n", "trace", trace, trace);
+	if (program->trace && content.length) {
+		text_add(&text, "  %-10s %s (datsim show ", "trace", trace);
+		path_add(&text, trace);
+		text_add(&text, ")\n");
+	}
 	if (program->script && !on_device())
 		good &= program_script_report(&program->faults, &account, &faults);
 	fputs(text_of(program->quiet ? &program->hung : &text), stderr);
@@ -247,8 +251,8 @@ static void program_report_all(const struct program *program, const char *trace,
 		fputs(text_of(&faults), stderr);
 	if (account.watch.violation_count && good)
 		*verdict = EXIT_CHECKER;
-	else if (!good)
-		*verdict = EXIT_FAILED;
+	else if (!good && *verdict == EXIT_PASS)
+		*verdict = content.length || access(trace, F_OK) ? EXIT_FAILED : EXIT_USAGE;
 	account_free(&account);
 	text_free(&content);
 	text_free(&text);
@@ -297,11 +301,9 @@ static const struct option options[] = {
 	  "the network of the adapters' IPv4 addresses (default: 198.18.0.0/16)", OPTION_TEXT,
 	  .wants = "a network", OPTION_SETS(struct program, addresses) },
 	{ "--lockstep", NULL,
-	  "the threads of all processes run one at a time, in virtual time: the "
-	  "same seed gives the "
-	  "same trace, byte for byte, unless the trace says `preempted`. A "
-	  "thread that blocks outside "
-	  "uDAPL for 50 ms (DATSIM_LOCKSTEP), or computes for ten times as long, is "
+	  "the threads of all processes run one at a time, in virtual time: the same seed gives "
+	  "the same trace, byte for byte, unless the trace says `preempted`. A thread that blocks "
+	  "outside uDAPL for 50 ms (DATSIM_LOCKSTEP), or computes for ten times as long, is "
 	  "preempted: it loses its turn to run",
 	  OPTION_FLAG, OPTION_SETS(struct program, several.lockstep) },
 	{ "--hang", "S",
@@ -371,7 +373,7 @@ static int run_and_report(struct program *program, const char *trace, const char
 		program->look.trace = trace;
 	code = program->several.count ? programs_run(&program->several) : run_program(program);
 	if (!live_finish(live, &program->ended))
-		verdict = EXIT_FAILED;
+		verdict = EXIT_USAGE;
 	program->late |= program->several.late;
 	if (program->late)
 		hang_tell(trace, program->hang, &program->hung);

@@ -258,7 +258,7 @@ static int replay_with(const char *path, const struct text *then, const struct c
 	code = run_again(cmd, first, text_of(&trace), text_of(&said), ended);
 	if (code)
 		; /* reported, or asked for */
-	else if (!read_whole(text_of(&trace), TRACE_BYTES_MAX, &now, &error))
+	else if (!read_whole(text_of(&trace), TRACE_BYTES_MAX, &now, &error) || !now.length)
 		code = no_trace(path, text_of(&said));
 	else
 		code = compare_traces(path, then, &now);

@@ -309,10 +309,17 @@ static bool tests_something(const char *name, const struct script *script, struc
 bool run_load(struct script *script, const char *name, const char *text, size_t length,
 	      struct verdict *verdict)
 {
+	DAT_COUNT adapters, skipped;
 	DAT_SIM_CONFIG config;
+	const char *conf;
 
 	memset(script, 0, sizeof(*script));
 	memset(verdict, 0, sizeof(*verdict));
+	if (dat_sim_dat_conf(&conf, &adapters, &skipped) != DAT_SUCCESS) {
+		text_add(&verdict->report, "DAT_OVERRIDE makes no sense, see stderr\n");
+		verdict->code = EXIT_USAGE;
+		return false;
+	}
 	if (dat_sim_config_init(&config) != DAT_SUCCESS) {
 		text_add(&verdict->report, "a DATSIM_ variable makes no sense, see stderr\n");
 		verdict->code = EXIT_USAGE;

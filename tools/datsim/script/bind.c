@@ -163,6 +163,11 @@ static bool is_consequence(const struct binder *binder, const struct statement *
 	       (binder->unsure && binder->missing) || bind_needs_lost(binder, st);
 }
 
+bool bind_shows(const struct binder *binder)
+{
+	return binder->script->diag.count <= DIAG_MAX && !is_consequence(binder, binder->st);
+}
+
 /* Go on after a bad statement: what is known of its names helps to judge later lines. */
 static void bind_after(struct binder *binder, struct statement *st)
 {

@@ -27,6 +27,8 @@ struct binder {
 
 /* bind.c: takes the statements from script_parse, in order; the context is the binder. */
 void bind_take(void *context, struct statement *st);
+/* Is the last message shown? Not if there are too many, or if it follows from an earlier one. */
+bool bind_shows(const struct binder *binder);
 
 /* ---- bind_lost.c: the names of bad lines ---- */
 
@@ -121,6 +123,10 @@ bool bind_turn(struct binder *binder, struct statement *st);
 bool bind_killed_node(struct binder *binder, struct fault *fault);
 /* "restart after" was read as the time when the program is back; it is the time until then. */
 bool bind_restart(struct binder *binder, const struct statement *st);
+/* Report that it is there twice, where the second one would hide the first. Returns false. */
+bool bind_twice(struct binder *binder, const char *what, struct place at, const char *instead);
+/* Is no key there twice? `instead` ends the message. */
+bool bind_once(struct binder *binder, const struct setting *settings, const char *instead);
 /* Report that the setting is none of these keys (NULL-terminated). Always returns false. */
 bool bind_unknown_key(struct binder *binder, const struct setting *setting,
 		      const char *const *keys);

@@ -117,6 +117,8 @@ static bool bind_struct(struct binder *binder, const struct param *param, struct
 	struct setting *setting;
 	struct offer offer;
 
+	if (!bind_once(binder, value->settings, ""))
+		return false;
 	for (setting = value->settings; setting; setting = setting->next) {
 		member = layout_find(param->layout, setting->key);
 		if (!member || member->kind == MEMBER_DATA || member->kind == MEMBER_EVERY ||

@@ -61,26 +61,17 @@ bool bind_fault_count(struct binder *binder, const struct setting *setting, DAT_
 	return true;
 }
 
-static bool is_twice(struct binder *binder, const char *what, struct place at)
-{
-	diag_add(&binder->script->diag, at,
-		 "\"%s\" is there twice: expected it once in a line, write two fault lines", what);
-	return false;
-}
-
 bool bind_fault_once(struct binder *binder, const struct fault *fault)
 {
+	static const char instead[] = " in a line, write two fault lines";
 	const struct fault_word *word, *other;
-	const struct setting *key, *next;
 
-	for (key = fault->settings; key; key = key->next)
-		for (next = key->next; next; next = next->next)
-			if (same_word(key->key, next->key))
-				return is_twice(binder, next->key, next->at);
+	if (!bind_once(binder, fault->settings, instead))
+		return false;
 	for (word = fault->words; word; word = word->next)
 		for (other = word->next; other; other = other->next)
 			if (other->value && same_word(word->word, other->word))
-				return is_twice(binder, other->word, other->at);
+				return bind_twice(binder, other->word, other->at, instead);
 	return true;
 }
 

@@ -127,6 +127,8 @@ static bool bind_memory(struct binder *binder, struct value *value, const char *
 	bool good;
 	size_t i;
 
+	if (!bind_once(binder, value->settings, ""))
+		return false;
 	for (setting = value->settings; setting; setting = setting->next) {
 		for (i = 0; keys[i] && strcmp(keys[i], setting->key); i++)
 			;

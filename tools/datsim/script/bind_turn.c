@@ -64,7 +64,8 @@ bool bind_turn(struct binder *binder, struct statement *st)
 		return true;
 	}
 	turn->thread = turn->to_thread = 1;
-	if (!turn_node(binder, turn->subject, &turn->node))
+	if (!turn_node(binder, turn->subject, &turn->node) ||
+	    !bind_once(binder, turn->settings, " in a line"))
 		return false;
 	for (setting = turn->settings; setting; setting = setting->next)
 		if (!turn_setting(binder, setting, turn))

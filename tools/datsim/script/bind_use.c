@@ -25,6 +25,24 @@ bool bind_unknown_key(struct binder *binder, const struct setting *setting, cons
 	return false;
 }
 
+bool bind_twice(struct binder *binder, const char *what, struct place at, const char *instead)
+{
+	diag_add(&binder->script->diag, at, "\"%s\" is there twice: expected it once%s", what,
+		 instead);
+	return false;
+}
+
+bool bind_once(struct binder *binder, const struct setting *settings, const char *instead)
+{
+	const struct setting *key, *next;
+
+	for (key = settings; key; key = key->next)
+		for (next = key->next; next; next = next->next)
+			if (same_word(key->key, next->key))
+				return bind_twice(binder, next->key, next->at, instead);
+	return true;
+}
+
 static bool is_equal_setting(struct binder *binder, const struct setting *setting)
 {
 	if (!setting->unequal)
@@ -105,8 +123,8 @@ static bool bind_fabric_setting(struct binder *binder, const struct setting *set
 
 bool bind_fabric(struct binder *binder, struct statement *st)
 {
+	bool good = bind_once(binder, st->fabric, " in a line");
 	struct setting *setting;
-	bool good = true;
 
 	for (setting = st->fabric; setting; setting = setting->next)
 		good = bind_fabric_setting(binder, setting) && good;
@@ -118,6 +136,8 @@ bool bind_link(struct binder *binder, struct statement *st)
 	struct setting *setting;
 	uint64_t number;
 
+	if (!bind_once(binder, st->traffic.settings, " in a line"))
+		return false;
 	for (setting = st->traffic.settings; setting; setting = setting->next) {
 		if (!is_equal_setting(binder, setting))
 			return false;
@@ -342,8 +362,8 @@ static bool name_objects(struct binder *binder, struct statement *st)
 
 bool bind_use(struct binder *binder, struct statement *st)
 {
+	bool good = bind_once(binder, st->use.settings, " in a line");
 	struct setting *setting;
-	bool good = true;
 
 	default_settings(&st->use);
 	for (setting = st->use.settings; setting; setting = setting->next) {

@@ -103,6 +103,8 @@ static bool no_such_object(struct binder *binder, const struct value *value, int
 	binder->missing = true;
 	diag_add(&script->diag, value->at, "expected an object of \"%s\", found \"%s\"",
 		 script->actors[actor].name, value->text);
+	if (!bind_shows(binder)) /* a search of thousands of names, in thousands of lines */
+		return false;
 	offer_start(&offer, value->text, (int)strlen(value->text));
 	for (i = 0; i < script->symbol_count; i++) {
 		if (script->symbols[i].actor == actor && !script->symbols[i].freed_line)

@@ -82,6 +82,7 @@ static bool wrong_arrow(struct parser *parser)
 static bool parse_call(struct parser *parser, struct statement *st)
 {
 	struct call *call = &st->call;
+	bool repeated = false;
 
 	st->kind = STATEMENT_CALL;
 	call->name = token_copy(parser, parser->now);
@@ -111,7 +112,8 @@ static bool parse_call(struct parser *parser, struct statement *st)
 		return false;
 	call->head_length = parser->now[-1].at.column - st->at.column + 1;
 	while (parser->now->kind != TOKEN_END) {
-		if (at_repeat(parser)) {
+		if (at_repeat(parser) && !repeated) {
+			repeated = true;
 			if (!parse_repeat(parser, &st->repeat))
 				return false;
 		} else if (at_double_arrow(parser)) {

@@ -119,7 +119,13 @@ static bool parse_loop(struct parser *parser, struct loop *loop, size_t length)
 	parser->now++;
 	loop->name = token_copy(parser, parser->now);
 	parser->now++;
-	if (strchr(loop->name, '$') || !parse_word(parser, "in")) {
+	if (strchr(loop->name, '$')) {
+		diag_add(&parser->script->diag, parser->now[-1].at,
+			 "expected a name without \"$\", as in for i in 1..3:, found \"%s\"",
+			 loop->name);
+		return false;
+	}
+	if (!parse_word(parser, "in")) {
 		parse_expected(parser, "\"in\", as in for i in 1..3:");
 		return false;
 	}
