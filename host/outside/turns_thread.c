@@ -145,7 +145,9 @@ int turns_pause(void)
 {
 	bool ours = PROGRAM;
 
-	while (ours)
+	while (ours) {
+		pthread_testcancel();
 		ours = turns_let_others(OUTSIDE_NEVER, false);
+	}
 	return REAL(pause)();
 }

@@ -869,6 +869,77 @@ START_TEST(a_condition_is_waited_for)
 }
 END_TEST
 
+static void give_up(void)
+{
+	pthread_exit(NULL);
+}
+
+/* The thread does not wait again. */
+static void cancel_self(void)
+{
+	set_hook(1, give_up);
+	ck_assert_int_eq(pthread_cancel(pthread_self()), 0);
+}
+
+static bool held; /* the mutex, in the handler of a cancelled thread */
+
+static void unlock_held(void *arg)
+{
+	(void)arg;
+	hook_at = 0;
+	held = pthread_mutex_trylock(&mutex) == EBUSY;
+	heard[0] = '\0';
+	pthread_mutex_unlock(&mutex);
+}
+
+static void *wait_for_cond(void *arg)
+{
+	ck_assert_int_eq(pthread_mutex_lock(&mutex), 0);
+	pthread_cleanup_push(unlock_held, NULL);
+	pthread_cond_wait(&cond, &mutex);
+	pthread_cleanup_pop(0);
+	return arg;
+}
+
+static void *wait_for_signal(void *arg)
+{
+	pause();
+	return arg;
+}
+
+static void expect_cancelled(void *(*run)(void *))
+{
+	pthread_t thread;
+	void *value = NULL;
+
+	set_hook(1, cancel_self);
+	ck_assert_int_eq(pthread_create(&thread, NULL, run, NULL), 0);
+	while (pthread_tryjoin_np(thread, &value) == EBUSY)
+		sched_yield();
+	ck_assert_ptr_eq(value, PTHREAD_CANCELED);
+}
+
+START_TEST(a_thread_that_waits_for_a_condition_is_cancelled_with_the_mutex_held)
+{
+	begin();
+	ck_assert_int_eq(pthread_cond_init(&cond, NULL), 0);
+	expect_cancelled(wait_for_cond);
+	ck_assert(held);
+	expect("");
+	ck_assert_int_eq(pthread_mutex_trylock(&mutex), 0);
+	ck_assert_int_eq(pthread_mutex_unlock(&mutex), 0);
+	expect("");
+}
+END_TEST
+
+START_TEST(a_thread_that_pauses_is_cancelled)
+{
+	begin();
+	expect_cancelled(wait_for_signal);
+	expect("wait ever, tell fd");
+}
+END_TEST
+
 /* ---- sleep, and threads ---- */
 
 static void *end_at_once(void *arg)
@@ -1548,6 +1619,9 @@ static void fill(Suite *suite)
 	unit_add(suite, threads_wait_at_a_barrier_for_the_last_one, 1, NULL);
 	unit_add(suite, a_barrier_of_several_processes_is_that_of_libc, 1, NULL);
 	unit_add(suite, a_condition_is_waited_for, 2, NULL);
+	unit_add(suite, a_thread_that_waits_for_a_condition_is_cancelled_with_the_mutex_held, 1,
+		 NULL);
+	unit_add(suite, a_thread_that_pauses_is_cancelled, 1, NULL);
 	unit_add(suite, a_sleep_is_of_virtual_time, 1, NULL);
 	unit_add(suite, no_wait_is_shorter_than_it_was_asked_for, (int)COUNT(waits), NULL);
 	unit_add(suite, a_sleep_of_the_longest_time_does_not_end, 2, NULL);
