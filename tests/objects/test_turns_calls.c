@@ -1286,6 +1286,31 @@ START_TEST(a_timer_whose_descriptor_is_another_file_now_writes_nothing_there)
 END_TEST
 
 /* Not waited for: libc says so. */
+/* Each of the two sees its time come. */
+START_TEST(a_timer_expires_once_for_a_process_and_its_child)
+{
+	const struct itimerspec value = { .it_value = a_ms };
+	uint64_t times = 0;
+	int fd, status;
+	pid_t child;
+
+	begin();
+	fd = timerfd_create(CLOCK_MONOTONIC, 0);
+	ck_assert_int_eq(timerfd_settime(fd, 0, &value, NULL), 0);
+	child = fork();
+	ck_assert_int_ge(child, 0);
+	if (child == 0) {
+		poll(NULL, 0, 5);
+		_exit(0);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_eq(poll(NULL, 0, 5), 0);
+	ck_assert_int_eq(read(fd, &times, sizeof(times)), sizeof(times));
+	ck_assert_uint_eq(times, 1);
+}
+END_TEST
+
 START_TEST(a_time_that_is_none_is_refused)
 {
 	const struct timespec bad[] = { { .tv_nsec = -1 }, { .tv_nsec = 1000000000 } };
@@ -1629,6 +1654,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_wait_for_a_lock_until_the_end_of_time_does_not_end, 1, NULL);
 	unit_add(suite, a_timer_of_the_longest_time_does_not_expire, 2, NULL);
 	unit_add(suite, a_timer_whose_descriptor_is_another_file_now_writes_nothing_there, 1, NULL);
+	unit_add(suite, a_timer_expires_once_for_a_process_and_its_child, 1, NULL);
 	unit_add(suite, a_time_that_is_none_is_refused, 1, NULL);
 	unit_add(suite, random_numbers_are_of_the_seed_however_they_are_read, 1, NULL);
 	unit_add(suite, names_of_temporary_files_are_of_the_seed_and_pass_over_those_in_use, 1,
