@@ -534,6 +534,35 @@ START_TEST(a_poll_waits_for_its_time)
 }
 END_TEST
 
+/* 300 ms after the wait began. */
+static void feed_late(void)
+{
+	clock_now -= 2000500000u - 300000000u;
+	feed();
+}
+
+/* As Linux has it. */
+START_TEST(a_select_leaves_what_is_left_of_its_time)
+{
+	struct timeval timeout = { .tv_sec = 2, .tv_usec = 500 };
+	fd_set set;
+
+	begin();
+	FD_ZERO(&set);
+	ck_assert_int_eq(select(0, &set, NULL, NULL, &timeout), 0);
+	ck_assert_int_eq(timeout.tv_sec, 0);
+	ck_assert_int_eq(timeout.tv_usec, 0);
+	timeout = (struct timeval){ .tv_sec = 2, .tv_usec = 500 };
+	set_hook(1, feed_late);
+	FD_SET(wire[0], &set);
+	ck_assert_int_eq(select(wire[0] + 1, &set, NULL, NULL, &timeout), 1);
+	ck_assert_int_eq(timeout.tv_sec, 1);
+	ck_assert_int_eq(timeout.tv_usec, 700500);
+	ck_assert_int_eq(select(wire[0] + 1, &set, NULL, NULL, &timeout), 1);
+	ck_assert_int_eq(timeout.tv_usec, 700500);
+}
+END_TEST
+
 START_TEST(a_bad_descriptor_is_refused_at_once)
 {
 	struct pollfd pfd = { .fd = 1000, .events = POLLIN };
@@ -1635,6 +1664,7 @@ static void fill(Suite *suite)
 	unit_add(suite, ends_of_a_fifo_that_need_not_wait_do_not, 1, NULL);
 	unit_add(suite, a_connect_takes_time_and_an_accept_waits, 2, NULL);
 	unit_add(suite, a_poll_waits_for_its_time, 4, NULL);
+	unit_add(suite, a_select_leaves_what_is_left_of_its_time, 1, NULL);
 	unit_add(suite, a_bad_descriptor_is_refused_at_once, 1, NULL);
 	unit_add(suite, a_semaphore_is_waited_for, 1, NULL);
 	unit_add(suite, a_mutex_is_waited_for, 1, NULL);
