@@ -109,7 +109,10 @@ static int cond_await(const struct turns_waiter *waiter, uint64_t t, uint64_t en
 	return err;
 }
 
-/* Any signal wakes all: POSIX lets a wait end without a signal. */
+/*
+ * Any signal wakes all: POSIX lets a wait end without a signal. An error of the mutex is that of
+ * the wait: the caller may have to repair what it protects (EOWNERDEAD).
+ */
 static int cond_until(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
 		      const struct timespec *abs, bool *real)
 {
@@ -117,21 +120,25 @@ static int cond_until(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t cl
 	struct cond_wait wait = { valid ? turns_waiter_begin(cond) : NULL, mutex };
 	uint64_t t = abs ? turns_now() : 0;
 	uint64_t end = abs ? turns_after(t, turns_until(clock, abs)) : OUTSIDE_NEVER;
-	int err;
+	int err, of_mutex;
 
 	*real = !wait.waiter;
 	if (*real)
 		return 0;
-	turns_mutex_unlock(mutex);
+	err = turns_mutex_unlock(mutex);
+	if (err) {
+		turns_waiter_end(wait.waiter);
+		return err;
+	}
 	pthread_cleanup_push(cond_cancelled, &wait);
 	err = cond_await(wait.waiter, t, end, real);
 	pthread_cleanup_pop(0);
-	turns_mutex_lock(mutex);
-	*real &= !turns_waiter_told(wait.waiter);
+	of_mutex = turns_mutex_lock(mutex);
+	*real &= !turns_waiter_told(wait.waiter) && !of_mutex;
 	turns_waiter_end(wait.waiter);
 	if (!*real)
 		pthread_testcancel();
-	return err;
+	return of_mutex ? of_mutex : err;
 }
 
 int turns_pthread_cond_wait(pthread_cond_t *cond,

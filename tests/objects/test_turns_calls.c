@@ -898,6 +898,51 @@ START_TEST(a_condition_is_waited_for)
 }
 END_TEST
 
+static pthread_mutex_t robust;
+
+static void *die_with_it(void *arg)
+{
+	ck_assert_int_eq(pthread_mutex_trylock(&robust), 0);
+	ck_assert_int_eq(pthread_cond_signal(&cond), 0);
+	return arg;
+}
+
+/* It ends with the mutex. */
+static void let_owner_die(void)
+{
+	pthread_t thread;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, die_with_it, NULL), 0);
+	while (pthread_tryjoin_np(thread, NULL) == EBUSY)
+		sched_yield();
+}
+
+START_TEST(a_wait_for_a_condition_has_the_errors_of_its_mutex)
+{
+	pthread_mutexattr_t attr;
+	struct timespec ts;
+
+	begin();
+	ck_assert_int_eq(pthread_cond_init(&cond, NULL), 0);
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
+	ck_assert_int_eq(pthread_mutex_init(&robust, &attr), 0);
+	ts = (struct timespec){ .tv_sec = 4000000000 };
+	ck_assert_int_eq(pthread_cond_timedwait(&cond, &robust, &ts), EPERM);
+	expect("");
+	ck_assert_int_eq(pthread_mutex_lock(&robust), 0);
+	set_hook(1, let_owner_die);
+	if (_i)
+		ck_assert_int_eq(pthread_cond_timedwait(&cond, &robust, &ts), EOWNERDEAD);
+	else
+		ck_assert_int_eq(pthread_cond_wait(&cond, &robust), EOWNERDEAD);
+	ck_assert_int_eq(pthread_mutex_consistent(&robust), 0);
+	ck_assert_int_eq(pthread_mutex_unlock(&robust), 0);
+	ck_assert_int_eq(pthread_mutex_lock(&robust), 0);
+}
+END_TEST
+
 static void give_up(void)
 {
 	pthread_exit(NULL);
@@ -1674,6 +1719,7 @@ static void fill(Suite *suite)
 	unit_add(suite, threads_wait_at_a_barrier_for_the_last_one, 1, NULL);
 	unit_add(suite, a_barrier_of_several_processes_is_that_of_libc, 1, NULL);
 	unit_add(suite, a_condition_is_waited_for, 2, NULL);
+	unit_add(suite, a_wait_for_a_condition_has_the_errors_of_its_mutex, 2, NULL);
 	unit_add(suite, a_thread_that_waits_for_a_condition_is_cancelled_with_the_mutex_held, 1,
 		 NULL);
 	unit_add(suite, a_thread_that_pauses_is_cancelled, 1, NULL);
