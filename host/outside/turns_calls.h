@@ -28,6 +28,7 @@
 	X(pthread_rwlock_tryrdlock) X(pthread_rwlock_trywrlock) \
 	X(pthread_spin_lock) X(pthread_spin_trylock) X(pthread_barrier_wait) \
 	X(pthread_cond_wait) X(pthread_cond_timedwait) X(pthread_cond_clockwait) X(pthread_join) \
+	X(pthread_timedjoin_np) X(pthread_clockjoin_np) \
 	X(nanosleep) X(clock_nanosleep) X(usleep) X(sleep) X(pause) \
 	X(wait) X(waitpid) X(wait3) X(wait4) X(waitid) \
 	X(sigwait) X(sigwaitinfo) X(sigtimedwait) X(sigsuspend) X(flock) X(syscall)

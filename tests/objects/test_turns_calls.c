@@ -1642,6 +1642,31 @@ static int64_t ns_at(clockid_t clock)
 }
 
 /* The fabric has just begun, so that its own time makes up for nothing. */
+/* By the program's clock, whose date may be long past. */
+START_TEST(a_thread_is_joined_until_a_time)
+{
+	const clockid_t clock = _i ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+	struct timespec ts;
+	int err;
+
+	begin();
+	ck_assert_int_eq(pthread_create(&thread, NULL, end_when_told, NULL), 0);
+	ck_assert_int_eq(clock_gettime(clock, &ts), 0);
+	ts.tv_nsec += 1500000;
+	heard[0] = '\0';
+	err = _i ? pthread_clockjoin_np(thread, NULL, clock, &ts)
+		 : pthread_timedjoin_np(thread, NULL, &ts);
+	ck_assert_int_eq(err, ETIMEDOUT);
+	expect("wait 1000000, wait 500000");
+	ts.tv_sec++;
+	set_hook(3, let_end);
+	err = _i ? pthread_clockjoin_np(thread, NULL, clock, &ts)
+		 : pthread_timedjoin_np(thread, NULL, &ts);
+	ck_assert_int_eq(err, 0);
+	ck_assert_int_eq(strncmp(heard, "wait 1000000, wait 1000000, wait 1000000", 40), 0);
+}
+END_TEST
+
 START_TEST(monotonic_clocks_do_not_go_back_when_a_program_joins)
 {
 	static const clockid_t clocks[] = { CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW, CLOCK_BOOTTIME };
@@ -1740,6 +1765,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_clock_of_the_kernel_is_that_of_libc, 1, NULL);
 	unit_add(suite, a_thread_is_announced_before_it_is_created_and_not_if_that_fails, 2, NULL);
 	unit_add(suite, a_thread_is_joined, 1, NULL);
+	unit_add(suite, a_thread_is_joined_until_a_time, 2, NULL);
 	unit_add(suite, monotonic_clocks_do_not_go_back_when_a_program_joins, 1, NULL);
 	unit_add(suite, a_shorter_table_is_not_met_and_one_only_once, 1, NULL);
 	unit_add(suite, two_tables_are_met_and_no_more, 1, NULL);
