@@ -38,7 +38,8 @@
 	X(close) X(shutdown) X(fflush) X(fclose) X(fwrite) X(fputs) \
 	X(sem_post) X(pthread_mutex_unlock) X(pthread_rwlock_unlock) X(pthread_spin_unlock) \
 	X(pthread_cond_signal) X(pthread_cond_broadcast) X(pthread_cancel) \
-	X(pthread_barrier_init) X(pthread_barrier_destroy) X(kill) X(killpg) X(sigqueue) X(tgkill)
+	X(pthread_barrier_init) X(pthread_barrier_destroy) X(kill) X(killpg) X(sigqueue) X(tgkill) \
+	X(pthread_kill) X(pthread_sigqueue)
 
 /* Processes and threads that it starts or ends take their places in the order of turns. */
 #define TURNS_STARTS(X) \

@@ -92,6 +92,28 @@ int turns_sigsuspend(const sigset_t *mask)
 	return REAL(sigsuspend)(mask);
 }
 
+/* The thread that it is for may wait for it. */
+int turns_pthread_kill(pthread_t thread, int sig) __asm__("pthread_kill");
+int turns_pthread_kill(pthread_t thread, int sig)
+{
+	int err = REAL(pthread_kill)(thread, sig);
+
+	if (PROGRAM && !err)
+		turns_tell(true);
+	return err;
+}
+
+int turns_pthread_sigqueue(pthread_t thread, int sig,
+			   const union sigval value) __asm__("pthread_sigqueue");
+int turns_pthread_sigqueue(pthread_t thread, int sig, const union sigval value)
+{
+	int err = REAL(pthread_sigqueue)(thread, sig, value);
+
+	if (PROGRAM && !err)
+		turns_tell(true);
+	return err;
+}
+
 /* ---- locks of files ---- */
 
 int turns_flock(int fd, int operation) __asm__("flock");

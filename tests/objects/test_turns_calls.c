@@ -1667,6 +1667,29 @@ START_TEST(a_thread_is_joined_until_a_time)
 }
 END_TEST
 
+static void note_signal(int sig)
+{
+	(void)sig;
+	ended++;
+}
+
+START_TEST(a_signal_for_a_thread_is_told)
+{
+	const union sigval value = { .sival_int = 1 };
+
+	begin();
+	ended = 0;
+	ck_assert(signal(SIGUSR1, note_signal) != SIG_ERR);
+	ck_assert_int_eq(pthread_kill(pthread_self(), SIGUSR1), 0);
+	expect("tell fd");
+	ck_assert_int_eq(pthread_sigqueue(pthread_self(), SIGUSR1, value), 0);
+	expect("tell fd");
+	ck_assert_int_eq(ended, 2);
+	ck_assert_int_eq(pthread_kill(pthread_self(), -1), EINVAL);
+	expect("");
+}
+END_TEST
+
 START_TEST(monotonic_clocks_do_not_go_back_when_a_program_joins)
 {
 	static const clockid_t clocks[] = { CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW, CLOCK_BOOTTIME };
@@ -1766,6 +1789,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_thread_is_announced_before_it_is_created_and_not_if_that_fails, 2, NULL);
 	unit_add(suite, a_thread_is_joined, 1, NULL);
 	unit_add(suite, a_thread_is_joined_until_a_time, 2, NULL);
+	unit_add(suite, a_signal_for_a_thread_is_told, 1, NULL);
 	unit_add(suite, monotonic_clocks_do_not_go_back_when_a_program_joins, 1, NULL);
 	unit_add(suite, a_shorter_table_is_not_met_and_one_only_once, 1, NULL);
 	unit_add(suite, two_tables_are_met_and_no_more, 1, NULL);
