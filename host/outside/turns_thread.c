@@ -10,12 +10,12 @@
 
 /* ---- threads ---- */
 
-/* Join it by that time in ns. False: the caller has to block as usual. */
+/* Join it by that time in ns. False: the caller has to block, or to refuse itself, as usual. */
 static bool join_until(pthread_t thread, void **value, uint64_t end, int *err)
 {
 	uint64_t left = OUTSIDE_NEVER;
 
-	for (;;) {
+	while (!pthread_equal(thread, pthread_self())) {
 		pthread_testcancel();
 		*err = pthread_tryjoin_np(thread, value);
 		if (*err != EBUSY)
@@ -29,8 +29,9 @@ static bool join_until(pthread_t thread, void **value, uint64_t end, int *err)
 		if (!left)
 			return true;
 		if (!turns_let_others(left < RETEST_NS ? left : RETEST_NS, false))
-			return false;
+			break;
 	}
+	return false;
 }
 
 int turns_pthread_join(pthread_t thread, void **value) __asm__("pthread_join");

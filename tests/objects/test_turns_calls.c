@@ -687,6 +687,27 @@ static void let_write(void)
 	ck_assert_int_eq(pthread_rwlock_unlock(&rwlock), 0);
 }
 
+START_TEST(a_thread_is_told_that_it_would_wait_for_itself)
+{
+	static const struct timespec never = { .tv_sec = 4000000000 };
+	pthread_mutexattr_t attr;
+	pthread_mutex_t own;
+
+	begin();
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
+	ck_assert_int_eq(pthread_mutex_init(&own, &attr), 0);
+	ck_assert_int_eq(pthread_mutex_lock(&own), 0);
+	ck_assert_int_eq(pthread_mutex_timedlock(&own, &never), EDEADLK);
+	ck_assert_int_eq(pthread_mutex_lock(&own), EDEADLK);
+	ck_assert_int_eq(pthread_join(pthread_self(), NULL), EDEADLK);
+	expect("");
+	ck_assert_int_eq(pthread_mutex_trylock(&own), EBUSY);
+	ck_assert_int_eq(pthread_mutex_unlock(&own), 0);
+	ck_assert_int_eq(pthread_mutex_unlock(&own), EPERM);
+}
+END_TEST
+
 START_TEST(a_lock_for_reading_and_writing_is_waited_for)
 {
 	begin();
@@ -1761,6 +1782,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_bad_descriptor_is_refused_at_once, 1, NULL);
 	unit_add(suite, a_semaphore_is_waited_for, 1, NULL);
 	unit_add(suite, a_mutex_is_waited_for, 1, NULL);
+	unit_add(suite, a_thread_is_told_that_it_would_wait_for_itself, 1, NULL);
 	unit_add(suite, a_lock_for_reading_and_writing_is_waited_for, 1, NULL);
 	unit_add(suite, a_lock_for_reading_and_writing_is_waited_for_until_a_time, 4, NULL);
 	unit_add(suite, a_spin_lock_is_waited_for, 1, NULL);
