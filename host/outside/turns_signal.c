@@ -119,15 +119,17 @@ int turns_pthread_sigqueue(pthread_t thread, int sig, const union sigval value)
 int turns_flock(int fd, int operation) __asm__("flock");
 int turns_flock(int fd, int operation)
 {
-	bool ours = PROGRAM, unlocks = (operation & ~LOCK_NB) == LOCK_UN;
-	int result;
+	bool ours = PROGRAM;
+	int wanted = operation & ~LOCK_NB, result;
 
-	if (!ours || (operation & LOCK_NB))
+	if (!ours)
 		return REAL(flock)(fd, operation);
-	while ((result = REAL(flock)(fd, operation | LOCK_NB)) < 0 && errno == EWOULDBLOCK)
+	while ((result = REAL(flock)(fd, operation | LOCK_NB)) < 0 && errno == EWOULDBLOCK &&
+	       wanted == operation)
 		if (!turns_wait_fd(OUTSIDE_NEVER))
 			return REAL(flock)(fd, operation);
-	if (unlocks)
+	/* One that was exclusive and is shared now lets others have it, too. */
+	if (result == 0 && wanted != LOCK_EX)
 		turns_tell(true);
 	return result;
 }

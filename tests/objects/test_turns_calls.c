@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -279,6 +280,26 @@ START_TEST(no_bytes_are_received_whether_all_are_waited_for_or_not)
 	ck_assert_int_eq(recv(wire[0], &byte, 0, _i ? MSG_WAITALL : 0), 0);
 	expect("wait fd ever");
 	ck_assert_int_eq(take(0, 0), 1);
+}
+END_TEST
+
+/* As Linux has it. */
+START_TEST(a_read_or_write_of_no_bytes_does_not_wait)
+{
+	static const char zeros[4096];
+	int ends[2];
+	char byte;
+
+	begin();
+	answer = OUTSIDE_NONE;
+	ck_assert_int_eq(pipe2(ends, O_NONBLOCK), 0);
+	ck_assert_int_eq(read(ends[0], &byte, 0), 0);
+	ck_assert_int_eq(read(wire[0], &byte, 0), 0);
+	while (syscall(SYS_write, ends[1], zeros, sizeof(zeros)) > 0)
+		;
+	fcntl(ends[1], F_SETFL, 0);
+	ck_assert_int_eq(write(ends[1], zeros, 0), 0);
+	expect("");
 }
 END_TEST
 
@@ -1694,6 +1715,28 @@ static void note_signal(int sig)
 	ended++;
 }
 
+START_TEST(a_lock_of_a_file_that_is_let_go_or_shared_is_told)
+{
+	char path[] = "/tmp/turns-XXXXXX";
+	int fd, other;
+
+	begin();
+	fd = mkstemp(path);
+	other = open(path, O_RDWR);
+	unlink(path);
+	ck_assert_int_eq(flock(fd, LOCK_EX), 0);
+	ck_assert_int_eq(flock(other, LOCK_SH | LOCK_NB), -1);
+	ck_assert_int_eq(errno, EWOULDBLOCK);
+	expect("");
+	ck_assert_int_eq(flock(fd, LOCK_SH), 0);
+	expect("tell fd");
+	ck_assert_int_eq(flock(other, LOCK_SH | LOCK_NB), 0);
+	expect("tell fd");
+	ck_assert_int_eq(flock(fd, LOCK_UN | LOCK_NB), 0);
+	expect("tell fd");
+}
+END_TEST
+
 START_TEST(a_signal_for_a_thread_is_told)
 {
 	const union sigval value = { .sival_int = 1 };
@@ -1772,6 +1815,7 @@ static void fill(Suite *suite)
 {
 	unit_add(suite, a_read_waits_until_there_is_something, 5, NULL);
 	unit_add(suite, no_bytes_are_received_whether_all_are_waited_for_or_not, 2, NULL);
+	unit_add(suite, a_read_or_write_of_no_bytes_does_not_wait, 1, NULL);
 	unit_add(suite, a_write_waits_for_room_and_tells, 5, NULL);
 	unit_add(suite, what_is_printed_or_counted_is_told, 1, NULL);
 	unit_add(suite, each_end_of_a_fifo_waits_for_the_other_one, 1, NULL);
@@ -1811,6 +1855,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_thread_is_announced_before_it_is_created_and_not_if_that_fails, 2, NULL);
 	unit_add(suite, a_thread_is_joined, 1, NULL);
 	unit_add(suite, a_thread_is_joined_until_a_time, 2, NULL);
+	unit_add(suite, a_lock_of_a_file_that_is_let_go_or_shared_is_told, 1, NULL);
 	unit_add(suite, a_signal_for_a_thread_is_told, 1, NULL);
 	unit_add(suite, monotonic_clocks_do_not_go_back_when_a_program_joins, 1, NULL);
 	unit_add(suite, a_shorter_table_is_not_met_and_one_only_once, 1, NULL);
