@@ -1737,6 +1737,22 @@ START_TEST(a_lock_of_a_file_that_is_let_go_or_shared_is_told)
 }
 END_TEST
 
+/* Whether the parent has asked for its own id by then or not. */
+START_TEST(a_child_knows_its_parent_by_the_id_that_the_parent_sees)
+{
+	int status;
+	pid_t child;
+
+	begin();
+	child = fork();
+	if (child == 0)
+		_exit(getppid() == NIC_BOOK_PIDS_FIRST ? 0 : 1);
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_eq(getpid(), NIC_BOOK_PIDS_FIRST);
+}
+END_TEST
+
 START_TEST(a_signal_for_a_thread_is_told)
 {
 	const union sigval value = { .sival_int = 1 };
@@ -1856,6 +1872,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_thread_is_joined, 1, NULL);
 	unit_add(suite, a_thread_is_joined_until_a_time, 2, NULL);
 	unit_add(suite, a_lock_of_a_file_that_is_let_go_or_shared_is_told, 1, NULL);
+	unit_add(suite, a_child_knows_its_parent_by_the_id_that_the_parent_sees, 1, NULL);
 	unit_add(suite, a_signal_for_a_thread_is_told, 1, NULL);
 	unit_add(suite, monotonic_clocks_do_not_go_back_when_a_program_joins, 1, NULL);
 	unit_add(suite, a_shorter_table_is_not_met_and_one_only_once, 1, NULL);
