@@ -1146,7 +1146,7 @@ static void draw(size_t (*by)(void *, size_t), unsigned char to[16])
 {
 	siginfo_t info;
 
-	book.pids = 0; /* the child takes the first id */
+	book = (struct nic_book){ 0 }; /* the ids are the same in each child */
 	if (fork() == 0) {
 		unsigned char drawn[16] = { 0 };
 		bool good = by(drawn, sizeof(drawn)) == sizeof(drawn) &&
@@ -1753,6 +1753,26 @@ START_TEST(a_child_knows_its_parent_by_the_id_that_the_parent_sees)
 }
 END_TEST
 
+START_TEST(ids_of_processes_that_are_gone_are_given_out_again)
+{
+	pid_t child, last = 0;
+
+	begin();
+	ck_assert_int_eq(getpid(), NIC_BOOK_PIDS_FIRST);
+	for (int i = 1; i < 2 * NIC_BOOK_PIDS; i++) {
+		child = fork();
+		if (child == 0)
+			_exit(0);
+		ck_assert_int_gt(child, NIC_BOOK_PIDS_FIRST);
+		ck_assert_int_lt(child, NIC_BOOK_TIDS_FIRST);
+		ck_assert_int_ne(child, last);
+		ck_assert_int_eq(waitpid(child, NULL, 0), child);
+		last = child;
+		heard[0] = '\0';
+	}
+}
+END_TEST
+
 START_TEST(a_signal_for_a_thread_is_told)
 {
 	const union sigval value = { .sival_int = 1 };
@@ -1873,6 +1893,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_thread_is_joined_until_a_time, 2, NULL);
 	unit_add(suite, a_lock_of_a_file_that_is_let_go_or_shared_is_told, 1, NULL);
 	unit_add(suite, a_child_knows_its_parent_by_the_id_that_the_parent_sees, 1, NULL);
+	unit_add(suite, ids_of_processes_that_are_gone_are_given_out_again, 1, NULL);
 	unit_add(suite, a_signal_for_a_thread_is_told, 1, NULL);
 	unit_add(suite, monotonic_clocks_do_not_go_back_when_a_program_joins, 1, NULL);
 	unit_add(suite, a_shorter_table_is_not_met_and_one_only_once, 1, NULL);
