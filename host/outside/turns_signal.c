@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* turns_signal.c - waiting for signals, and for files' locks, of a program in lockstep. */
 #define _GNU_SOURCE
+#include <poll.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -90,6 +91,50 @@ int turns_sigsuspend(const sigset_t *mask)
 		ours = turns_wait_fd(OUTSIDE_NEVER);
 	}
 	return REAL(sigsuspend)(mask);
+}
+
+/*
+ * The signals that have a handler. All others take effect at once: they end the program or do
+ * nothing. SIGSEGV and its like are for the library's own handler too, and cannot be kept back.
+ */
+static sigset_t handled_signals(void)
+{
+	struct sigaction action;
+	sigset_t handled;
+
+	sigemptyset(&handled);
+	for (int sig = 1; sig < _NSIG; sig++)
+		if (sig != SIGSEGV && sig != SIGBUS && sig != SIGILL && sig != SIGFPE &&
+		    sigaction(sig, NULL, &action) == 0 && action.sa_handler != SIG_DFL &&
+		    action.sa_handler != SIG_IGN)
+			sigaddset(&handled, sig);
+	return handled;
+}
+
+/*
+ * The thread lets its handlers run in a test only, which says whether one has. In a program of
+ * several threads, another one may take the signal.
+ */
+int turns_pause(void) __asm__("pause");
+int turns_pause(void)
+{
+	const struct timespec none = { 0 };
+	sigset_t handled, before;
+	bool ours = PROGRAM;
+
+	if (!ours)
+		return REAL(pause)();
+	handled = handled_signals();
+	pthread_sigmask(SIG_BLOCK, &handled, &before);
+	while (ours && REAL(ppoll)(NULL, 0, &none, &before) == 0) {
+		pthread_testcancel();
+		ours = turns_wait_fd(OUTSIDE_NEVER);
+	}
+	if (!ours)
+		REAL(sigsuspend)(&before);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = EINTR;
+	return -1;
 }
 
 /* The thread that it is for may wait for it. */

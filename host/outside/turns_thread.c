@@ -193,16 +193,3 @@ unsigned int turns_sleep(unsigned int s)
 
 	return PROGRAM && sleep_for(turns_ns(&ts)) ? 0 : REAL(sleep)(s);
 }
-
-/* A signal ends it only where it is that of libc. */
-int turns_pause(void) __asm__("pause");
-int turns_pause(void)
-{
-	bool ours = PROGRAM;
-
-	while (ours) {
-		pthread_testcancel();
-		ours = turns_let_others(OUTSIDE_NEVER, false);
-	}
-	return REAL(pause)();
-}

@@ -1052,7 +1052,7 @@ START_TEST(a_thread_that_pauses_is_cancelled)
 {
 	begin();
 	expect_cancelled(wait_for_signal);
-	expect("wait ever, tell fd");
+	expect("wait fd ever, tell fd");
 }
 END_TEST
 
@@ -1790,6 +1790,37 @@ START_TEST(a_signal_for_a_thread_is_told)
 }
 END_TEST
 
+static void wait_again(void)
+{
+	ck_abort_msg("the signal did not end it");
+}
+
+/* The first has no handler, and does nothing. */
+static void send_signals(void)
+{
+	set_hook(1, wait_again);
+	ck_assert_int_eq(raise(SIGURG), 0);
+	ck_assert_int_eq(raise(SIGUSR1), 0);
+}
+
+START_TEST(a_pause_ends_when_a_handler_has_run)
+{
+	sigset_t before, after;
+
+	begin();
+	ended = 0;
+	ck_assert(signal(SIGUSR1, note_signal) != SIG_ERR);
+	pthread_sigmask(SIG_SETMASK, NULL, &before);
+	set_hook(1, send_signals);
+	ck_assert_int_eq(pause(), -1);
+	ck_assert_int_eq(errno, EINTR);
+	ck_assert_int_eq(ended, 1);
+	expect("wait fd ever");
+	pthread_sigmask(SIG_SETMASK, NULL, &after);
+	ck_assert_mem_eq(&before, &after, sizeof(long));
+}
+END_TEST
+
 START_TEST(monotonic_clocks_do_not_go_back_when_a_program_joins)
 {
 	static const clockid_t clocks[] = { CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW, CLOCK_BOOTTIME };
@@ -1895,6 +1926,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_child_knows_its_parent_by_the_id_that_the_parent_sees, 1, NULL);
 	unit_add(suite, ids_of_processes_that_are_gone_are_given_out_again, 1, NULL);
 	unit_add(suite, a_signal_for_a_thread_is_told, 1, NULL);
+	unit_add(suite, a_pause_ends_when_a_handler_has_run, 1, NULL);
 	unit_add(suite, monotonic_clocks_do_not_go_back_when_a_program_joins, 1, NULL);
 	unit_add(suite, a_shorter_table_is_not_met_and_one_only_once, 1, NULL);
 	unit_add(suite, two_tables_are_met_and_no_more, 1, NULL);

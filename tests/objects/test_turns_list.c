@@ -473,7 +473,7 @@ static bool make_call(const char *name)
 	WAY(syscall, wake, syscall(SYS_futex, &word, FUTEX_WAIT, 0, NULL, NULL, 0) == 0)
 	happen = NULL;
 	if (!strcmp(name, "pause")) {
-		interrupt_every(1000); /* no thread can end it, so it is libc's in the end */
+		interrupt_every(20000); /* no thread can end it, so it is libc's in the end */
 		n = pause();
 		status = errno;
 		interrupt_every(0);
