@@ -215,6 +215,12 @@ static bool is_silent(const struct emu_adapter *adapter)
 	return adapter->dead || adapter->port_down;
 }
 
+static bool is_cut(struct emu_world *w, const struct emu_packet *p)
+{
+	return link_of(w, p)->down || is_silent(&EMU_AT(w->fab->adapters, p->from)) ||
+	       is_silent(&EMU_AT(w->fab->adapters, p->to));
+}
+
 bool emu_rules_take(struct emu_world *w, struct emu_event *event, const struct emu_packet *p)
 {
 	struct emu_rule *rule = find_rule(w, p);
@@ -225,9 +231,7 @@ bool emu_rules_take(struct emu_world *w, struct emu_event *event, const struct e
 			    (uint32_t)(rule - w->fab->rule) + 1);
 		change_link_or_host(w, p, rule->match.fault);
 	}
-	link = link_of(w, p);
-	if (link->down || is_silent(&EMU_AT(w->fab->adapters, p->from)) ||
-	    is_silent(&EMU_AT(w->fab->adapters, p->to))) {
+	if (is_cut(w, p)) {
 		/* The packet that takes the link or host down has its line already. */
 		if (!rule || !takes_down(rule->match.fault))
 			trace_fault(w, p, "lost", 0);
@@ -239,9 +243,20 @@ bool emu_rules_take(struct emu_world *w, struct emu_event *event, const struct e
 	/*
 	 * Packets delayed until this very moment may still be queued: this one arrives behind them.
 	 */
+	link = link_of(w, p);
 	if (!link->late || link->late < w->fab->now)
 		return false;
 	emu_wire_delay(w, event, link->late);
+	return true;
+}
+
+bool emu_rules_cut(struct emu_world *w, struct emu_event *event, const struct emu_packet *p)
+{
+	if (!is_cut(w, p))
+		return false;
+	trace_fault(w, p, "lost", 0);
+	event->order &= ~(uint64_t)EMU_EV_JUDGED;
+	emu_retry_lost(w, event, p);
 	return true;
 }
 

@@ -16,6 +16,12 @@ void emu_rules_clear(struct nic *nic);
 /* A packet is about to arrive. True: a rule lost, delayed or answered it. False: it arrives. */
 bool emu_rules_take(struct emu_world *w, struct emu_event *event, const struct emu_packet *p);
 
+/*
+ * A packet that a rule delayed is about to arrive. True: it is lost, for the link or the port of an
+ * adapter went down meanwhile, or a host died.
+ */
+bool emu_rules_cut(struct emu_world *w, struct emu_event *event, const struct emu_packet *p);
+
 /* Write to the trace how often each rule has fired. */
 void emu_rules_trace(struct emu_world *w);
 

@@ -199,7 +199,6 @@ void emu_wire_delay(struct emu_world *w, const struct emu_event *event, uint64_t
 	struct emu_event again = *event;
 
 	again.order |= EMU_EV_JUDGED;
-	again.packet &= PACKET_MASK;
 	emu_observe(w, 1);
 	emu_reschedule(w, &again, time);
 }
@@ -239,7 +238,7 @@ static bool packet_arrives(struct emu_world *w, struct emu_event *event, const s
 		start_next(w, p);
 	if (p->unanswered && !judged)
 		emu_unreliable.go_on(w, event);
-	if (!judged && emu_rules_take(w, event, p))
+	if (judged ? emu_rules_cut(w, event, p) : emu_rules_take(w, event, p))
 		return false;
 	if (p->unheard)
 		emu_retry_on(w, p->requester);

@@ -24,7 +24,7 @@
  * semaphores and locks in memory that processes share. If printf, puts or putc write to a pipe or
  * socket by themselves, because the stream has no buffer or its buffer is full, the reader wakes
  * late: at the next flush, write or close.
- * A call that waits for the turn is not interrupted by signals.
+ * A call that waits for the turn is not interrupted by signals, but for pause and sigsuspend.
  *
  * Outside lockstep, before the process has joined a fabric, and for calls of libdat itself, each
  * call is that of libc. Each function has the name of libc's in its asm label. The library is built

@@ -28,6 +28,7 @@
 	X(pthread_rwlock_tryrdlock) X(pthread_rwlock_trywrlock) \
 	X(pthread_spin_lock) X(pthread_spin_trylock) X(pthread_barrier_wait) \
 	X(pthread_cond_wait) X(pthread_cond_timedwait) X(pthread_cond_clockwait) X(pthread_join) \
+	X(pthread_timedjoin_np) X(pthread_clockjoin_np) \
 	X(nanosleep) X(clock_nanosleep) X(usleep) X(sleep) X(pause) \
 	X(wait) X(waitpid) X(wait3) X(wait4) X(waitid) \
 	X(sigwait) X(sigwaitinfo) X(sigtimedwait) X(sigsuspend) X(flock) X(syscall)
@@ -37,7 +38,8 @@
 	X(close) X(shutdown) X(fflush) X(fclose) X(fwrite) X(fputs) \
 	X(sem_post) X(pthread_mutex_unlock) X(pthread_rwlock_unlock) X(pthread_spin_unlock) \
 	X(pthread_cond_signal) X(pthread_cond_broadcast) X(pthread_cancel) \
-	X(pthread_barrier_init) X(pthread_barrier_destroy) X(kill) X(killpg) X(sigqueue) X(tgkill)
+	X(pthread_barrier_init) X(pthread_barrier_destroy) X(kill) X(killpg) X(sigqueue) X(tgkill) \
+	X(pthread_kill) X(pthread_sigqueue)
 
 /* Processes and threads that it starts or ends take their places in the order of turns. */
 #define TURNS_STARTS(X) \

@@ -170,13 +170,25 @@ static int try_mutex(void *lock)
 	return REAL(pthread_mutex_trylock)(lock);
 }
 
+/* To lock it: the thread may have it already, and be told so, as by libc. */
+static int try_to_lock(void *lock)
+{
+	const pthread_mutex_t *mutex = lock;
+	int err = try_mutex(lock);
+
+	if (err == EBUSY && (mutex->__data.__kind & 3) == PTHREAD_MUTEX_ERRORCHECK &&
+	    mutex->__data.__owner == gettid())
+		return EDEADLK;
+	return err;
+}
+
 static int mutex_in_turn(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *abs,
 			 bool *real)
 {
 	/* Not a thread that has it already, if it may lock it again. */
 	if (is_starved(mutex) && mutex->__data.__owner != gettid())
 		turns_yield(1);
-	return lock_in_turn(mutex, try_mutex, clock, abs, real);
+	return lock_in_turn(mutex, try_to_lock, clock, abs, real);
 }
 
 int turns_mutex_lock(pthread_mutex_t *mutex)

@@ -34,15 +34,18 @@ pid_t turns_pid_shown(pid_t pid)
 {
 	struct nic_book *book = turns_book();
 	pid_t shown = book && pid > 0 ? pid_find(book, pid) : pid;
-	uint32_t i;
+	uint32_t i, n = 0;
 
 	if (shown)
 		return shown;
-	i = count_of(book);
-	if (i == NIC_BOOK_PIDS)
+	/* The next number; in the end, those of processes that are gone, the oldest ones first. */
+	while (n < NIC_BOOK_PIDS && book->pid[(book->pids + n) % NIC_BOOK_PIDS])
+		n++;
+	if (n == NIC_BOOK_PIDS)
 		return pid;
+	i = (book->pids + n) % NIC_BOOK_PIDS;
 	book->pid[i] = nic_book_word(pid);
-	book->pids = i + 1;
+	book->pids += n + 1;
 	return NIC_BOOK_PIDS_FIRST + (pid_t)i;
 }
 

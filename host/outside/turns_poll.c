@@ -171,14 +171,23 @@ static uint64_t ns_of_select(const struct timeval *timeout)
 	return turns_ns(&ts);
 }
 
+/* Linux writes what is left of the time. */
 static int select_in_turn(struct select_args *a, struct timeval *timeout)
 {
-	uint64_t ns = ns_of_select(timeout);
+	uint64_t ns = ns_of_select(timeout), begin = turns_now(), past;
 	bool real;
 	int got;
 
 	got = select_until(a, ns, &real);
-	return real ? REAL(select)(a->n, a->sets[0], a->sets[1], a->sets[2], timeout) : got;
+	if (real)
+		return REAL(select)(a->n, a->sets[0], a->sets[1], a->sets[2], timeout);
+	if (ns == 0 || ns == OUTSIDE_NEVER)
+		return got;
+	past = turns_now() - begin;
+	ns = past < ns ? ns - past : 0;
+	*timeout = (struct timeval){ .tv_sec = (time_t)(ns / TURNS_NS),
+				     .tv_usec = (suseconds_t)(ns % TURNS_NS / 1000) };
+	return got;
 }
 
 int turns_select(int n, fd_set *r, fd_set *w, fd_set *x, struct timeval *timeout) __asm__("select");

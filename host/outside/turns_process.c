@@ -20,11 +20,18 @@
 
 /* ---- starting ---- */
 
+/* The child asks for its parent, and gets the same id then that the parent sees itself, or will. */
+static void bear_child(void)
+{
+	turns_pid_shown(REAL(getpid)());
+	turns_bear();
+}
+
 static pid_t fork_in_turn(void)
 {
 	pid_t pid;
 
-	turns_bear();
+	bear_child();
 	pid = REAL(fork)();
 	if (pid == 0)
 		turns_attend();
@@ -56,7 +63,7 @@ static int spawn_in_turn(spawn_function *spawn, pid_t *out, const char *path,
 	pid_t pid = 0;
 	int err;
 
-	turns_bear();
+	bear_child();
 	err = spawn(&pid, path, actions, attr, argv, envp);
 	turns_born(err ? 0 : pid);
 	if (!err && out)

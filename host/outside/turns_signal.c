@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* turns_signal.c - waiting for signals, and for files' locks, of a program in lockstep. */
 #define _GNU_SOURCE
+#include <poll.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -92,20 +93,88 @@ int turns_sigsuspend(const sigset_t *mask)
 	return REAL(sigsuspend)(mask);
 }
 
+/*
+ * The signals that have a handler. All others take effect at once: they end the program or do
+ * nothing. SIGSEGV and its like are for the library's own handler too, and cannot be kept back.
+ */
+static sigset_t handled_signals(void)
+{
+	struct sigaction action;
+	sigset_t handled;
+
+	sigemptyset(&handled);
+	for (int sig = 1; sig < _NSIG; sig++)
+		if (sig != SIGSEGV && sig != SIGBUS && sig != SIGILL && sig != SIGFPE &&
+		    sigaction(sig, NULL, &action) == 0 && action.sa_handler != SIG_DFL &&
+		    action.sa_handler != SIG_IGN)
+			sigaddset(&handled, sig);
+	return handled;
+}
+
+/*
+ * The thread lets its handlers run in a test only, which says whether one has. In a program of
+ * several threads, another one may take the signal.
+ */
+int turns_pause(void) __asm__("pause");
+int turns_pause(void)
+{
+	const struct timespec none = { 0 };
+	sigset_t handled, before;
+	bool ours = PROGRAM;
+
+	if (!ours)
+		return REAL(pause)();
+	handled = handled_signals();
+	pthread_sigmask(SIG_BLOCK, &handled, &before);
+	while (ours && REAL(ppoll)(NULL, 0, &none, &before) == 0) {
+		pthread_testcancel();
+		ours = turns_wait_fd(OUTSIDE_NEVER);
+	}
+	if (!ours)
+		REAL(sigsuspend)(&before);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = EINTR;
+	return -1;
+}
+
+/* The thread that it is for may wait for it. */
+int turns_pthread_kill(pthread_t thread, int sig) __asm__("pthread_kill");
+int turns_pthread_kill(pthread_t thread, int sig)
+{
+	int err = REAL(pthread_kill)(thread, sig);
+
+	if (PROGRAM && !err)
+		turns_tell(true);
+	return err;
+}
+
+int turns_pthread_sigqueue(pthread_t thread, int sig,
+			   const union sigval value) __asm__("pthread_sigqueue");
+int turns_pthread_sigqueue(pthread_t thread, int sig, const union sigval value)
+{
+	int err = REAL(pthread_sigqueue)(thread, sig, value);
+
+	if (PROGRAM && !err)
+		turns_tell(true);
+	return err;
+}
+
 /* ---- locks of files ---- */
 
 int turns_flock(int fd, int operation) __asm__("flock");
 int turns_flock(int fd, int operation)
 {
-	bool ours = PROGRAM, unlocks = (operation & ~LOCK_NB) == LOCK_UN;
-	int result;
+	bool ours = PROGRAM;
+	int wanted = operation & ~LOCK_NB, result;
 
-	if (!ours || (operation & LOCK_NB))
+	if (!ours)
 		return REAL(flock)(fd, operation);
-	while ((result = REAL(flock)(fd, operation | LOCK_NB)) < 0 && errno == EWOULDBLOCK)
+	while ((result = REAL(flock)(fd, operation | LOCK_NB)) < 0 && errno == EWOULDBLOCK &&
+	       wanted == operation)
 		if (!turns_wait_fd(OUTSIDE_NEVER))
 			return REAL(flock)(fd, operation);
-	if (unlocks)
+	/* One that was exclusive and is shared now lets others have it, too. */
+	if (result == 0 && wanted != LOCK_EX)
 		turns_tell(true);
 	return result;
 }

@@ -78,33 +78,67 @@ int turns_sem_post(sem_t *sem)
 
 /* ---- condition variables ---- */
 
-/* Any signal wakes all: POSIX lets a wait end without a signal. */
+/* A thread that waits for a condition, and the mutex that it takes again. */
+struct cond_wait {
+	struct turns_waiter *waiter;
+	pthread_mutex_t *mutex;
+};
+
+/* The thread's handlers run with the mutex held, as POSIX has it. */
+static void cond_cancelled(void *arg)
+{
+	struct cond_wait *wait = arg;
+
+	turns_mutex_lock(wait->mutex);
+	turns_waiter_end(wait->waiter);
+}
+
+/* Until it is told, or the time is over, or the caller has to wait as usual (*real). */
+static int cond_await(const struct turns_waiter *waiter, uint64_t t, uint64_t end, bool *real)
+{
+	int err = 0;
+
+	while (!err && !*real && !turns_waiter_told(waiter)) {
+		pthread_testcancel();
+		if (t >= end)
+			err = ETIMEDOUT;
+		else if (!turns_let_others(turns_left(end, t), false))
+			*real = true;
+		t = end != OUTSIDE_NEVER && !*real ? turns_now() : 0;
+	}
+	return err;
+}
+
+/*
+ * Any signal wakes all: POSIX lets a wait end without a signal. An error of the mutex is that of
+ * the wait: the caller may have to repair what it protects (EOWNERDEAD).
+ */
 static int cond_until(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
 		      const struct timespec *abs, bool *real)
 {
 	bool valid = !abs || has_valid_ns(abs);
-	struct turns_waiter *waiter = valid ? turns_waiter_begin(cond) : NULL;
+	struct cond_wait wait = { valid ? turns_waiter_begin(cond) : NULL, mutex };
 	uint64_t t = abs ? turns_now() : 0;
 	uint64_t end = abs ? turns_after(t, turns_until(clock, abs)) : OUTSIDE_NEVER;
-	int err = 0;
+	int err, of_mutex;
 
-	*real = !waiter;
+	*real = !wait.waiter;
 	if (*real)
 		return 0;
-	turns_mutex_unlock(mutex);
-	while (!err && !*real && !turns_waiter_told(waiter)) {
-		if (abs && t >= end)
-			err = ETIMEDOUT;
-		else if (!turns_let_others(turns_left(end, t), false))
-			*real = true;
-		t = abs && !*real ? turns_now() : 0;
+	err = turns_mutex_unlock(mutex);
+	if (err) {
+		turns_waiter_end(wait.waiter);
+		return err;
 	}
-	turns_mutex_lock(mutex);
-	*real &= !turns_waiter_told(waiter);
-	turns_waiter_end(waiter);
+	pthread_cleanup_push(cond_cancelled, &wait);
+	err = cond_await(wait.waiter, t, end, real);
+	pthread_cleanup_pop(0);
+	of_mutex = turns_mutex_lock(mutex);
+	*real &= !turns_waiter_told(wait.waiter) && !of_mutex;
+	turns_waiter_end(wait.waiter);
 	if (!*real)
 		pthread_testcancel();
-	return err;
+	return of_mutex ? of_mutex : err;
 }
 
 int turns_pthread_cond_wait(pthread_cond_t *cond,

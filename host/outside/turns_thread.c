@@ -10,20 +10,75 @@
 
 /* ---- threads ---- */
 
+/* Join it by that time in ns. False: the caller has to block, or to refuse itself, as usual. */
+static bool join_until(pthread_t thread, void **value, uint64_t end, int *err)
+{
+	uint64_t left = OUTSIDE_NEVER;
+
+	while (!pthread_equal(thread, pthread_self())) {
+		pthread_testcancel();
+		*err = pthread_tryjoin_np(thread, value);
+		if (*err != EBUSY)
+			return true;
+		if (end != OUTSIDE_NEVER) {
+			uint64_t t = turns_now();
+
+			left = t < end ? end - t : 0;
+		}
+		*err = ETIMEDOUT;
+		if (!left)
+			return true;
+		if (!turns_let_others(left < RETEST_NS ? left : RETEST_NS, false))
+			break;
+	}
+	return false;
+}
+
 int turns_pthread_join(pthread_t thread, void **value) __asm__("pthread_join");
 int turns_pthread_join(pthread_t thread, void **value)
 {
-	bool ours = PROGRAM;
 	int err;
 
-	while (ours) {
-		pthread_testcancel();
-		err = pthread_tryjoin_np(thread, value);
-		if (err != EBUSY)
-			return err;
-		ours = turns_let_others(RETEST_NS, false);
-	}
+	if (PROGRAM && join_until(thread, value, OUTSIDE_NEVER, &err))
+		return err;
 	return REAL(pthread_join)(thread, value);
+}
+
+static bool join_by_time(pthread_t thread, void **value, clockid_t clock,
+			 const struct timespec *abs, int *err)
+{
+	uint64_t end = turns_after(turns_now(), turns_until(clock, abs));
+
+	return (uint64_t)abs->tv_nsec < TURNS_NS && join_until(thread, value, end, err);
+}
+
+int turns_pthread_timedjoin(pthread_t thread, void **value,
+			    const struct timespec *abs) __asm__("pthread_timedjoin_np");
+int turns_pthread_timedjoin(pthread_t thread, void **value, const struct timespec *abs)
+{
+	bool ours = PROGRAM && abs;
+	struct timespec room;
+	int err;
+
+	if (ours && join_by_time(thread, value, CLOCK_REALTIME, abs, &err))
+		return err;
+	abs = turns_real_time(ours, CLOCK_REALTIME, abs, &room);
+	return REAL(pthread_timedjoin_np)(thread, value, abs);
+}
+
+int turns_pthread_clockjoin(pthread_t thread, void **value, clockid_t clock,
+			    const struct timespec *abs) __asm__("pthread_clockjoin_np");
+int turns_pthread_clockjoin(pthread_t thread, void **value, clockid_t clock,
+			    const struct timespec *abs)
+{
+	bool ours = PROGRAM && abs && (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC);
+	struct timespec room;
+	int err;
+
+	if (ours && join_by_time(thread, value, clock, abs, &err))
+		return err;
+	abs = turns_real_time(ours, clock, abs, &room);
+	return REAL(pthread_clockjoin_np)(thread, value, clock, abs);
 }
 
 int turns_pthread_cancel(pthread_t thread) __asm__("pthread_cancel");
@@ -137,15 +192,4 @@ unsigned int turns_sleep(unsigned int s)
 	const struct timespec ts = { .tv_sec = s };
 
 	return PROGRAM && sleep_for(turns_ns(&ts)) ? 0 : REAL(sleep)(s);
-}
-
-/* A signal ends it only where it is that of libc. */
-int turns_pause(void) __asm__("pause");
-int turns_pause(void)
-{
-	bool ours = PROGRAM;
-
-	while (ours)
-		ours = turns_let_others(OUTSIDE_NEVER, false);
-	return REAL(pause)();
 }

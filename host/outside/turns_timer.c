@@ -3,10 +3,14 @@
  * turns_timer.c - timerfd of a program in lockstep, in virtual time. The descriptor is an eventfd,
  * to which the expirations are written when a thread of the process, which waits for descriptors,
  * has seen their time come. So it is read, and waited for, as usual.
+ *
+ * A forked child has the parent's timers, and each expires once for both: their times are in memory
+ * that the two share.
  */
 #define _GNU_SOURCE
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -16,16 +20,20 @@
 
 #define TIMERS 64
 
+struct times {
+	uint64_t at;    /* virtual time of the next expiration; OUTSIDE_NEVER: it is not armed */
+	uint64_t every; /* 0: once */
+};
+
 struct timer {
 	int fd; /* -1: the entry is free */
 	dev_t dev;
 	ino_t ino; /* of eventfds; no file, socket or pipe has it */
 	clockid_t clock;
-	uint64_t at;    /* virtual time of the next expiration; OUTSIDE_NEVER: it is not armed */
-	uint64_t every; /* 0: once */
+	struct times *times; /* a mapping of its own */
 };
 
-/* Only the thread that has the turn reads or writes it. */
+/* Only the thread that has the turn reads or writes it, and the times. */
 static struct timer timers[TIMERS];
 static int timers_high; /* those in use are below */
 
@@ -42,10 +50,10 @@ uint64_t turns_timers_left(uint64_t ns)
 	uint64_t now = timers_high ? turns_now() : 0;
 
 	for (int i = 0; i < timers_high; i++) {
-		const struct timer *t = &timers[i];
+		uint64_t at = timers[i].fd >= 0 ? timers[i].times->at : OUTSIDE_NEVER;
 
-		if (t->fd >= 0 && t->at != OUTSIDE_NEVER && (t->at <= now || t->at - now < ns))
-			ns = t->at <= now ? 0 : t->at - now;
+		if (at != OUTSIDE_NEVER && (at <= now || at - now < ns))
+			ns = at <= now ? 0 : at - now;
 	}
 	return ns;
 }
@@ -61,17 +69,25 @@ static bool is_eventfd(const struct timer *t)
 	return fstat(t->fd, &st) == 0 && st.st_dev == t->dev && st.st_ino == t->ino;
 }
 
+static void free_timer(struct timer *t)
+{
+	munmap(t->times, sizeof(*t->times));
+	t->fd = -1;
+}
+
 static void fire_timer(struct timer *t, uint64_t now)
 {
+	struct times *of = t->times;
 	uint64_t times = 1;
 
 	if (!is_eventfd(t)) {
-		t->fd = -1;
+		free_timer(t);
 		return;
 	}
-	if (t->every)
-		times += (now - t->at) / t->every;
-	t->at = t->every && t->every != OUTSIDE_NEVER ? t->at + times * t->every : OUTSIDE_NEVER;
+	if (of->every)
+		times += (now - of->at) / of->every;
+	of->at = of->every && of->every != OUTSIDE_NEVER ? of->at + times * of->every
+							 : OUTSIDE_NEVER;
 	if (REAL(write)(t->fd, &times, sizeof(times)) < 0)
 		return; /* so many that they do not fit */
 }
@@ -82,7 +98,7 @@ void turns_timers_fire(void)
 	int before = errno;
 
 	for (int i = 0; i < timers_high; i++)
-		if (timers[i].fd >= 0 && timers[i].at <= now)
+		if (timers[i].fd >= 0 && timers[i].times->at <= now)
 			fire_timer(&timers[i], now);
 	errno = before;
 }
@@ -92,32 +108,48 @@ void turns_timer_closed(int fd)
 	struct timer *t = fd >= 0 ? timer_of(fd) : NULL;
 
 	if (t)
-		t->fd = -1;
+		free_timer(t);
 }
 
 /* ---- calls ---- */
 
+static struct times *make_times(void)
+{
+	struct times *times = mmap(NULL, sizeof(*times), PROT_READ | PROT_WRITE,
+				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (times == MAP_FAILED)
+		return NULL;
+	*times = (struct times){ .at = OUTSIDE_NEVER };
+	return times;
+}
+
 static int make_timer(clockid_t clock, int flags)
 {
+	struct times *times = NULL;
 	struct stat st = { 0 };
 	int i = 0, fd;
 
 	while (i < timers_high && timers[i].fd >= 0)
 		i++;
-	if (i == TIMERS)
+	if (i < TIMERS)
+		times = make_times();
+	if (!times)
 		return REAL(timerfd_create)(clock, flags);
 	_Static_assert((int)TFD_NONBLOCK == (int)EFD_NONBLOCK &&
 			       (int)TFD_CLOEXEC == (int)EFD_CLOEXEC,
 		       "the same bits");
 	fd = process_fd(eventfd(0, flags));
-	if (fd < 0)
+	if (fd < 0) {
+		munmap(times, sizeof(*times));
 		return fd;
+	}
 	fstat(fd, &st);
 	timers[i] = (struct timer){ .fd = fd,
 				    .dev = st.st_dev,
 				    .ino = st.st_ino,
 				    .clock = clock,
-				    .at = OUTSIDE_NEVER };
+				    .times = times };
 	if (timers_high == i)
 		timers_high++;
 	return fd;
@@ -141,9 +173,9 @@ static void look_at(const struct timer *t, struct itimerspec *value)
 {
 	uint64_t now = turns_now() + turns_ahead();
 
-	*value = (struct itimerspec){ .it_interval = ts_of(t->every) };
-	if (t->at != OUTSIDE_NEVER)
-		value->it_value = ts_of(t->at > now ? t->at - now : 1);
+	*value = (struct itimerspec){ .it_interval = ts_of(t->times->every) };
+	if (t->times->at != OUTSIDE_NEVER)
+		value->it_value = ts_of(t->times->at > now ? t->times->at - now : 1);
 }
 
 /* Expirations that were not read are forgotten. */
@@ -167,13 +199,13 @@ static int set_timer(struct timer *t, int flags, const struct itimerspec *value,
 	if (old)
 		look_at(t, old);
 	empty_fd(t->fd);
-	t->every = turns_ns(&value->it_interval);
+	t->times->every = turns_ns(&value->it_interval);
 	if (turns_ns(&value->it_value) == 0)
-		t->at = OUTSIDE_NEVER;
+		t->times->at = OUTSIDE_NEVER;
 	else if (flags & TFD_TIMER_ABSTIME)
-		t->at = turns_after(turns_now(), turns_until(t->clock, &value->it_value));
+		t->times->at = turns_after(turns_now(), turns_until(t->clock, &value->it_value));
 	else
-		t->at = turns_after(turns_now(), turns_later(turns_ns(&value->it_value)));
+		t->times->at = turns_after(turns_now(), turns_later(turns_ns(&value->it_value)));
 	turns_timers_fire();
 	turns_tell(true); /* threads that wait for it wait for another time */
 	return 0;

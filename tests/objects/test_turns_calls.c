@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -282,6 +283,26 @@ START_TEST(no_bytes_are_received_whether_all_are_waited_for_or_not)
 }
 END_TEST
 
+/* As Linux has it. */
+START_TEST(a_read_or_write_of_no_bytes_does_not_wait)
+{
+	static const char zeros[4096];
+	int ends[2];
+	char byte;
+
+	begin();
+	answer = OUTSIDE_NONE;
+	ck_assert_int_eq(pipe2(ends, O_NONBLOCK), 0);
+	ck_assert_int_eq(read(ends[0], &byte, 0), 0);
+	ck_assert_int_eq(read(wire[0], &byte, 0), 0);
+	while (syscall(SYS_write, ends[1], zeros, sizeof(zeros)) > 0)
+		;
+	fcntl(ends[1], F_SETFL, 0);
+	ck_assert_int_eq(write(ends[1], zeros, 0), 0);
+	expect("");
+}
+END_TEST
+
 START_TEST(a_write_waits_for_room_and_tells)
 {
 	begin();
@@ -534,6 +555,35 @@ START_TEST(a_poll_waits_for_its_time)
 }
 END_TEST
 
+/* 300 ms after the wait began. */
+static void feed_late(void)
+{
+	clock_now -= 2000500000u - 300000000u;
+	feed();
+}
+
+/* As Linux has it. */
+START_TEST(a_select_leaves_what_is_left_of_its_time)
+{
+	struct timeval timeout = { .tv_sec = 2, .tv_usec = 500 };
+	fd_set set;
+
+	begin();
+	FD_ZERO(&set);
+	ck_assert_int_eq(select(0, &set, NULL, NULL, &timeout), 0);
+	ck_assert_int_eq(timeout.tv_sec, 0);
+	ck_assert_int_eq(timeout.tv_usec, 0);
+	timeout = (struct timeval){ .tv_sec = 2, .tv_usec = 500 };
+	set_hook(1, feed_late);
+	FD_SET(wire[0], &set);
+	ck_assert_int_eq(select(wire[0] + 1, &set, NULL, NULL, &timeout), 1);
+	ck_assert_int_eq(timeout.tv_sec, 1);
+	ck_assert_int_eq(timeout.tv_usec, 700500);
+	ck_assert_int_eq(select(wire[0] + 1, &set, NULL, NULL, &timeout), 1);
+	ck_assert_int_eq(timeout.tv_usec, 700500);
+}
+END_TEST
+
 START_TEST(a_bad_descriptor_is_refused_at_once)
 {
 	struct pollfd pfd = { .fd = 1000, .events = POLLIN };
@@ -657,6 +707,27 @@ static void let_write(void)
 {
 	ck_assert_int_eq(pthread_rwlock_unlock(&rwlock), 0);
 }
+
+START_TEST(a_thread_is_told_that_it_would_wait_for_itself)
+{
+	static const struct timespec never = { .tv_sec = 4000000000 };
+	pthread_mutexattr_t attr;
+	pthread_mutex_t own;
+
+	begin();
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
+	ck_assert_int_eq(pthread_mutex_init(&own, &attr), 0);
+	ck_assert_int_eq(pthread_mutex_lock(&own), 0);
+	ck_assert_int_eq(pthread_mutex_timedlock(&own, &never), EDEADLK);
+	ck_assert_int_eq(pthread_mutex_lock(&own), EDEADLK);
+	ck_assert_int_eq(pthread_join(pthread_self(), NULL), EDEADLK);
+	expect("");
+	ck_assert_int_eq(pthread_mutex_trylock(&own), EBUSY);
+	ck_assert_int_eq(pthread_mutex_unlock(&own), 0);
+	ck_assert_int_eq(pthread_mutex_unlock(&own), EPERM);
+}
+END_TEST
 
 START_TEST(a_lock_for_reading_and_writing_is_waited_for)
 {
@@ -869,6 +940,122 @@ START_TEST(a_condition_is_waited_for)
 }
 END_TEST
 
+static pthread_mutex_t robust;
+
+static void *die_with_it(void *arg)
+{
+	ck_assert_int_eq(pthread_mutex_trylock(&robust), 0);
+	ck_assert_int_eq(pthread_cond_signal(&cond), 0);
+	return arg;
+}
+
+/* It ends with the mutex. */
+static void let_owner_die(void)
+{
+	pthread_t thread;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, die_with_it, NULL), 0);
+	while (pthread_tryjoin_np(thread, NULL) == EBUSY)
+		sched_yield();
+}
+
+START_TEST(a_wait_for_a_condition_has_the_errors_of_its_mutex)
+{
+	pthread_mutexattr_t attr;
+	struct timespec ts;
+
+	begin();
+	ck_assert_int_eq(pthread_cond_init(&cond, NULL), 0);
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
+	ck_assert_int_eq(pthread_mutex_init(&robust, &attr), 0);
+	ts = (struct timespec){ .tv_sec = 4000000000 };
+	ck_assert_int_eq(pthread_cond_timedwait(&cond, &robust, &ts), EPERM);
+	expect("");
+	ck_assert_int_eq(pthread_mutex_lock(&robust), 0);
+	set_hook(1, let_owner_die);
+	if (_i)
+		ck_assert_int_eq(pthread_cond_timedwait(&cond, &robust, &ts), EOWNERDEAD);
+	else
+		ck_assert_int_eq(pthread_cond_wait(&cond, &robust), EOWNERDEAD);
+	ck_assert_int_eq(pthread_mutex_consistent(&robust), 0);
+	ck_assert_int_eq(pthread_mutex_unlock(&robust), 0);
+	ck_assert_int_eq(pthread_mutex_lock(&robust), 0);
+}
+END_TEST
+
+static void give_up(void)
+{
+	pthread_exit(NULL);
+}
+
+/* The thread does not wait again. */
+static void cancel_self(void)
+{
+	set_hook(1, give_up);
+	ck_assert_int_eq(pthread_cancel(pthread_self()), 0);
+}
+
+static bool held; /* the mutex, in the handler of a cancelled thread */
+
+static void unlock_held(void *arg)
+{
+	(void)arg;
+	hook_at = 0;
+	held = pthread_mutex_trylock(&mutex) == EBUSY;
+	heard[0] = '\0';
+	pthread_mutex_unlock(&mutex);
+}
+
+static void *wait_for_cond(void *arg)
+{
+	ck_assert_int_eq(pthread_mutex_lock(&mutex), 0);
+	pthread_cleanup_push(unlock_held, NULL);
+	pthread_cond_wait(&cond, &mutex);
+	pthread_cleanup_pop(0);
+	return arg;
+}
+
+static void *wait_for_signal(void *arg)
+{
+	pause();
+	return arg;
+}
+
+static void expect_cancelled(void *(*run)(void *))
+{
+	pthread_t thread;
+	void *value = NULL;
+
+	set_hook(1, cancel_self);
+	ck_assert_int_eq(pthread_create(&thread, NULL, run, NULL), 0);
+	while (pthread_tryjoin_np(thread, &value) == EBUSY)
+		sched_yield();
+	ck_assert_ptr_eq(value, PTHREAD_CANCELED);
+}
+
+START_TEST(a_thread_that_waits_for_a_condition_is_cancelled_with_the_mutex_held)
+{
+	begin();
+	ck_assert_int_eq(pthread_cond_init(&cond, NULL), 0);
+	expect_cancelled(wait_for_cond);
+	ck_assert(held);
+	expect("");
+	ck_assert_int_eq(pthread_mutex_trylock(&mutex), 0);
+	ck_assert_int_eq(pthread_mutex_unlock(&mutex), 0);
+	expect("");
+}
+END_TEST
+
+START_TEST(a_thread_that_pauses_is_cancelled)
+{
+	begin();
+	expect_cancelled(wait_for_signal);
+	expect("wait fd ever, tell fd");
+}
+END_TEST
+
 /* ---- sleep, and threads ---- */
 
 static void *end_at_once(void *arg)
@@ -959,7 +1146,7 @@ static void draw(size_t (*by)(void *, size_t), unsigned char to[16])
 {
 	siginfo_t info;
 
-	book.pids = 0; /* the child takes the first id */
+	book = (struct nic_book){ 0 }; /* the ids are the same in each child */
 	if (fork() == 0) {
 		unsigned char drawn[16] = { 0 };
 		bool good = by(drawn, sizeof(drawn)) == sizeof(drawn) &&
@@ -1215,6 +1402,31 @@ START_TEST(a_timer_whose_descriptor_is_another_file_now_writes_nothing_there)
 END_TEST
 
 /* Not waited for: libc says so. */
+/* Each of the two sees its time come. */
+START_TEST(a_timer_expires_once_for_a_process_and_its_child)
+{
+	const struct itimerspec value = { .it_value = a_ms };
+	uint64_t times = 0;
+	int fd, status;
+	pid_t child;
+
+	begin();
+	fd = timerfd_create(CLOCK_MONOTONIC, 0);
+	ck_assert_int_eq(timerfd_settime(fd, 0, &value, NULL), 0);
+	child = fork();
+	ck_assert_int_ge(child, 0);
+	if (child == 0) {
+		poll(NULL, 0, 5);
+		_exit(0);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_eq(poll(NULL, 0, 5), 0);
+	ck_assert_int_eq(read(fd, &times, sizeof(times)), sizeof(times));
+	ck_assert_uint_eq(times, 1);
+}
+END_TEST
+
 START_TEST(a_time_that_is_none_is_refused)
 {
 	const struct timespec bad[] = { { .tv_nsec = -1 }, { .tv_nsec = 1000000000 } };
@@ -1472,6 +1684,143 @@ static int64_t ns_at(clockid_t clock)
 }
 
 /* The fabric has just begun, so that its own time makes up for nothing. */
+/* By the program's clock, whose date may be long past. */
+START_TEST(a_thread_is_joined_until_a_time)
+{
+	const clockid_t clock = _i ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+	struct timespec ts;
+	int err;
+
+	begin();
+	ck_assert_int_eq(pthread_create(&thread, NULL, end_when_told, NULL), 0);
+	ck_assert_int_eq(clock_gettime(clock, &ts), 0);
+	ts.tv_nsec += 1500000;
+	heard[0] = '\0';
+	err = _i ? pthread_clockjoin_np(thread, NULL, clock, &ts)
+		 : pthread_timedjoin_np(thread, NULL, &ts);
+	ck_assert_int_eq(err, ETIMEDOUT);
+	expect("wait 1000000, wait 500000");
+	ts.tv_sec++;
+	set_hook(3, let_end);
+	err = _i ? pthread_clockjoin_np(thread, NULL, clock, &ts)
+		 : pthread_timedjoin_np(thread, NULL, &ts);
+	ck_assert_int_eq(err, 0);
+	ck_assert_int_eq(strncmp(heard, "wait 1000000, wait 1000000, wait 1000000", 40), 0);
+}
+END_TEST
+
+static void note_signal(int sig)
+{
+	(void)sig;
+	ended++;
+}
+
+START_TEST(a_lock_of_a_file_that_is_let_go_or_shared_is_told)
+{
+	char path[] = "/tmp/turns-XXXXXX";
+	int fd, other;
+
+	begin();
+	fd = mkstemp(path);
+	other = open(path, O_RDWR);
+	unlink(path);
+	ck_assert_int_eq(flock(fd, LOCK_EX), 0);
+	ck_assert_int_eq(flock(other, LOCK_SH | LOCK_NB), -1);
+	ck_assert_int_eq(errno, EWOULDBLOCK);
+	expect("");
+	ck_assert_int_eq(flock(fd, LOCK_SH), 0);
+	expect("tell fd");
+	ck_assert_int_eq(flock(other, LOCK_SH | LOCK_NB), 0);
+	expect("tell fd");
+	ck_assert_int_eq(flock(fd, LOCK_UN | LOCK_NB), 0);
+	expect("tell fd");
+}
+END_TEST
+
+/* Whether the parent has asked for its own id by then or not. */
+START_TEST(a_child_knows_its_parent_by_the_id_that_the_parent_sees)
+{
+	int status;
+	pid_t child;
+
+	begin();
+	child = fork();
+	if (child == 0)
+		_exit(getppid() == NIC_BOOK_PIDS_FIRST ? 0 : 1);
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_eq(getpid(), NIC_BOOK_PIDS_FIRST);
+}
+END_TEST
+
+START_TEST(ids_of_processes_that_are_gone_are_given_out_again)
+{
+	pid_t child, last = 0;
+
+	begin();
+	ck_assert_int_eq(getpid(), NIC_BOOK_PIDS_FIRST);
+	for (int i = 1; i < 2 * NIC_BOOK_PIDS; i++) {
+		child = fork();
+		if (child == 0)
+			_exit(0);
+		ck_assert_int_gt(child, NIC_BOOK_PIDS_FIRST);
+		ck_assert_int_lt(child, NIC_BOOK_TIDS_FIRST);
+		ck_assert_int_ne(child, last);
+		ck_assert_int_eq(waitpid(child, NULL, 0), child);
+		last = child;
+		heard[0] = '\0';
+	}
+}
+END_TEST
+
+START_TEST(a_signal_for_a_thread_is_told)
+{
+	const union sigval value = { .sival_int = 1 };
+
+	begin();
+	ended = 0;
+	ck_assert(signal(SIGUSR1, note_signal) != SIG_ERR);
+	ck_assert_int_eq(pthread_kill(pthread_self(), SIGUSR1), 0);
+	expect("tell fd");
+	ck_assert_int_eq(pthread_sigqueue(pthread_self(), SIGUSR1, value), 0);
+	expect("tell fd");
+	ck_assert_int_eq(ended, 2);
+	ck_assert_int_eq(pthread_kill(pthread_self(), -1), EINVAL);
+	expect("");
+}
+END_TEST
+
+static void wait_again(void)
+{
+	ck_abort_msg("the signal did not end it");
+}
+
+/* The first has no handler, and does nothing. */
+static void send_signals(void)
+{
+	set_hook(1, wait_again);
+	ck_assert_int_eq(raise(SIGURG), 0);
+	ck_assert_int_eq(raise(SIGUSR1), 0);
+}
+
+START_TEST(a_pause_ends_when_a_handler_has_run)
+{
+	sigset_t before, after;
+
+	begin();
+	ended = 0;
+	ck_assert(signal(SIGUSR1, note_signal) != SIG_ERR);
+	pthread_sigmask(SIG_SETMASK, NULL, &before);
+	set_hook(1, send_signals);
+	ck_assert_int_eq(pause(), -1);
+	ck_assert_int_eq(errno, EINTR);
+	ck_assert_int_eq(ended, 1);
+	expect("wait fd ever");
+	pthread_sigmask(SIG_SETMASK, NULL, &after);
+	ck_assert_mem_eq(&before, &after, sizeof(long));
+}
+END_TEST
+
 START_TEST(monotonic_clocks_do_not_go_back_when_a_program_joins)
 {
 	static const clockid_t clocks[] = { CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW, CLOCK_BOOTTIME };
@@ -1533,21 +1882,28 @@ static void fill(Suite *suite)
 {
 	unit_add(suite, a_read_waits_until_there_is_something, 5, NULL);
 	unit_add(suite, no_bytes_are_received_whether_all_are_waited_for_or_not, 2, NULL);
+	unit_add(suite, a_read_or_write_of_no_bytes_does_not_wait, 1, NULL);
 	unit_add(suite, a_write_waits_for_room_and_tells, 5, NULL);
 	unit_add(suite, what_is_printed_or_counted_is_told, 1, NULL);
 	unit_add(suite, each_end_of_a_fifo_waits_for_the_other_one, 1, NULL);
 	unit_add(suite, ends_of_a_fifo_that_need_not_wait_do_not, 1, NULL);
 	unit_add(suite, a_connect_takes_time_and_an_accept_waits, 2, NULL);
 	unit_add(suite, a_poll_waits_for_its_time, 4, NULL);
+	unit_add(suite, a_select_leaves_what_is_left_of_its_time, 1, NULL);
 	unit_add(suite, a_bad_descriptor_is_refused_at_once, 1, NULL);
 	unit_add(suite, a_semaphore_is_waited_for, 1, NULL);
 	unit_add(suite, a_mutex_is_waited_for, 1, NULL);
+	unit_add(suite, a_thread_is_told_that_it_would_wait_for_itself, 1, NULL);
 	unit_add(suite, a_lock_for_reading_and_writing_is_waited_for, 1, NULL);
 	unit_add(suite, a_lock_for_reading_and_writing_is_waited_for_until_a_time, 4, NULL);
 	unit_add(suite, a_spin_lock_is_waited_for, 1, NULL);
 	unit_add(suite, threads_wait_at_a_barrier_for_the_last_one, 1, NULL);
 	unit_add(suite, a_barrier_of_several_processes_is_that_of_libc, 1, NULL);
 	unit_add(suite, a_condition_is_waited_for, 2, NULL);
+	unit_add(suite, a_wait_for_a_condition_has_the_errors_of_its_mutex, 2, NULL);
+	unit_add(suite, a_thread_that_waits_for_a_condition_is_cancelled_with_the_mutex_held, 1,
+		 NULL);
+	unit_add(suite, a_thread_that_pauses_is_cancelled, 1, NULL);
 	unit_add(suite, a_sleep_is_of_virtual_time, 1, NULL);
 	unit_add(suite, no_wait_is_shorter_than_it_was_asked_for, (int)COUNT(waits), NULL);
 	unit_add(suite, a_sleep_of_the_longest_time_does_not_end, 2, NULL);
@@ -1555,6 +1911,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_wait_for_a_lock_until_the_end_of_time_does_not_end, 1, NULL);
 	unit_add(suite, a_timer_of_the_longest_time_does_not_expire, 2, NULL);
 	unit_add(suite, a_timer_whose_descriptor_is_another_file_now_writes_nothing_there, 1, NULL);
+	unit_add(suite, a_timer_expires_once_for_a_process_and_its_child, 1, NULL);
 	unit_add(suite, a_time_that_is_none_is_refused, 1, NULL);
 	unit_add(suite, random_numbers_are_of_the_seed_however_they_are_read, 1, NULL);
 	unit_add(suite, names_of_temporary_files_are_of_the_seed_and_pass_over_those_in_use, 1,
@@ -1564,6 +1921,12 @@ static void fill(Suite *suite)
 	unit_add(suite, a_clock_of_the_kernel_is_that_of_libc, 1, NULL);
 	unit_add(suite, a_thread_is_announced_before_it_is_created_and_not_if_that_fails, 2, NULL);
 	unit_add(suite, a_thread_is_joined, 1, NULL);
+	unit_add(suite, a_thread_is_joined_until_a_time, 2, NULL);
+	unit_add(suite, a_lock_of_a_file_that_is_let_go_or_shared_is_told, 1, NULL);
+	unit_add(suite, a_child_knows_its_parent_by_the_id_that_the_parent_sees, 1, NULL);
+	unit_add(suite, ids_of_processes_that_are_gone_are_given_out_again, 1, NULL);
+	unit_add(suite, a_signal_for_a_thread_is_told, 1, NULL);
+	unit_add(suite, a_pause_ends_when_a_handler_has_run, 1, NULL);
 	unit_add(suite, monotonic_clocks_do_not_go_back_when_a_program_joins, 1, NULL);
 	unit_add(suite, a_shorter_table_is_not_met_and_one_only_once, 1, NULL);
 	unit_add(suite, two_tables_are_met_and_no_more, 1, NULL);

@@ -453,6 +453,9 @@ static bool make_call(const char *name)
 	WAY(pthread_cond_clockwait, signal_cond,
 	    pthread_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &mono) == 0)
 	WAY(pthread_join, end_other, pthread_join(thread, NULL) == 0)
+	WAY(pthread_timedjoin_np, end_other, pthread_timedjoin_np(thread, NULL, &real) == 0)
+	WAY(pthread_clockjoin_np, end_other,
+	    pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &mono) == 0)
 	WAY(nanosleep, fake_nothing, nanosleep(&ns, NULL) == 0)
 	WAY(clock_nanosleep, fake_nothing, clock_nanosleep(CLOCK_MONOTONIC, 0, &ns, NULL) == 0)
 	WAY(usleep, fake_nothing, usleep(1) == 0)
@@ -470,7 +473,7 @@ static bool make_call(const char *name)
 	WAY(syscall, wake, syscall(SYS_futex, &word, FUTEX_WAIT, 0, NULL, NULL, 0) == 0)
 	happen = NULL;
 	if (!strcmp(name, "pause")) {
-		interrupt_every(1000); /* no thread can end it, so it is libc's in the end */
+		interrupt_every(20000); /* no thread can end it, so it is libc's in the end */
 		n = pause();
 		status = errno;
 		interrupt_every(0);
@@ -543,7 +546,7 @@ static void set_up(const char *name)
 		end_when_told(NULL);
 		syscall(SYS_exit_group, 0);
 	}
-	if (strcmp(name, "pthread_join"))
+	if (!strstr(name, "join"))
 		return;
 	pthread_create(&thread, NULL, end_when_told, NULL);
 	while (!__atomic_load_n(&thread_id, __ATOMIC_SEQ_CST))
