@@ -5,6 +5,7 @@
  * A QP that is in a group cannot be destroyed, so a membership counts as a user of it.
  */
 #include <arpa/inet.h>
+#include <string.h>
 
 #include "gone.h"
 #include "trace.h"
@@ -12,11 +13,23 @@
 
 #define MULTICAST 0xff /* the first byte of such a GID */
 
+/* On RoCE v2 the group of an IPv4 address has its mapped address for a GID. */
+static bool is_of_group(const union ibv_gid *gid)
+{
+	struct in6_addr addr;
+	uint32_t ipv4;
+
+	memcpy(&addr, gid->raw, sizeof(addr));
+	memcpy(&ipv4, gid->raw + 12, sizeof(ipv4));
+	return gid->raw[0] == MULTICAST ||
+	       (IN6_IS_ADDR_V4MAPPED(&addr) && IN_MULTICAST(ntohl(ipv4)));
+}
+
 static int change_group(struct vb_qp *qp, const union ibv_gid *gid, bool join)
 {
 	int err;
 
-	if (qp->ibv.qp_type != IBV_QPT_UD || gid->raw[0] != MULTICAST)
+	if (qp->ibv.qp_type != IBV_QPT_UD || !is_of_group(gid))
 		return -EINVAL;
 	err = qp->nic->nic->ops->qp_group(qp->nic, gid->raw, join);
 	if (!err)
