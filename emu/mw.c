@@ -25,9 +25,11 @@ int emu_mw_alloc(struct nic_pd *pd, struct nic_mw **mw)
 	entry->mr = 0;
 	entry->qp = 0;
 	entry->pd = EMU_INDEX(w, pd, pd);
-	entry->serial++;
+	if (entry->serial++)
+		entry->gen++; /* the key of the window before is not of this one */
 	EMU_LIVE(w->fab, mws, entry);
-	w->mw[index] = (struct nic_mw){ .nic = pd->nic, .key = (EMU_MRS + index) << 8 };
+	w->mw[index] =
+		(struct nic_mw){ .nic = pd->nic, .key = (EMU_MRS + index) << 8 | entry->gen };
 	*mw = &w->mw[index];
 	return 0;
 }
@@ -134,6 +136,8 @@ static bool bind_window(struct emu_world *w, const struct emu_qp *qp, const stru
 	mw->length = bind->length;
 	mw->access = bind->access & ~(EMU_BIND_KEY_GIVEN | NIC_ACCESS_ZERO_BASED);
 	mw->qp = given ? emu_qp_index(w, qp) : 0;
+	if (given)
+		mw->gen = (uint8_t)wqe->rkey; /* the next window here begins behind it */
 	mw->tag = (uint64_t)qp->pd << 32 | wqe->rkey;
 	return true;
 }

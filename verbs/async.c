@@ -379,23 +379,38 @@ static uint32_t *given_of(const struct ibv_async_event *event)
 	}
 }
 
+/* The lock is held, and after an error released. */
+static int await_event(struct vb_context *context)
+{
+	struct vb_stay stay = vb_stay_in(context, NULL);
+	bool closed;
+	int err = 0;
+
+	while (!err && TAILQ_EMPTY(&context->events)) {
+		err = vb_event_wait(stay.b, context->ex.context.async_fd, "ibv_get_async_event");
+		if (!vb_stays(&stay, &closed))
+			vb_sleep_forever(stay.b);
+	}
+	if (err)
+		backend_leave(stay.b);
+	return err;
+}
+
 VB_NEW(ibv_get_async_event);
 int ibv_get_async_event(struct ibv_context *ibv, struct ibv_async_event *event)
 {
 	struct vb_context *context;
 	struct vb_async *entry;
 	uint32_t *given;
-	int err = 0;
+	int err;
 
 	if (vb_is_gone(ibv)) {
 		errno = EINVAL;
 		return -1;
 	}
 	context = vb_enter(ibv);
-	while (!err && TAILQ_EMPTY(&context->events))
-		err = vb_event_wait(vb_backend(context), ibv->async_fd, "ibv_get_async_event");
+	err = await_event(context);
 	if (err) {
-		vb_leave(context);
 		errno = -err;
 		return -1;
 	}

@@ -39,6 +39,7 @@ struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *ibv)
 void vb_channel_discard(struct vb_channel *channel)
 {
 	vb_obj_remove(&channel->obj);
+	vb_event_tell(vb_backend(channel->obj.context), channel->ibv.fd); /* who waits there */
 	close(channel->ibv.fd);
 	vb_gone(channel, &channel->ibv.context);
 }
@@ -57,23 +58,44 @@ int ibv_destroy_comp_channel(struct ibv_comp_channel *ibv)
 	return vb_result(context, 0);
 }
 
+/*
+ * The lock is held, and after an error released. The kernel ends a wait for a channel with its
+ * device, and not if the channel alone is destroyed.
+ */
+static int await_event(struct vb_context *context, struct vb_channel *channel)
+{
+	struct vb_stay stay = vb_stay_in(context, &channel->obj);
+	bool closed;
+	int err = 0;
+
+	while (!err && STAILQ_EMPTY(&channel->ready)) {
+		err = vb_event_wait(stay.b, channel->ibv.fd, "ibv_get_cq_event");
+		if (vb_stays(&stay, &closed))
+			continue;
+		if (!closed)
+			vb_sleep_forever(stay.b);
+		err = -EIO;
+	}
+	if (err)
+		backend_leave(stay.b);
+	return err;
+}
+
 VB_NEW(ibv_get_cq_event);
 int ibv_get_cq_event(struct ibv_comp_channel *ibv, struct ibv_cq **out, void **cq_context)
 {
 	struct vb_channel *channel = VB_OF(ibv, channel);
 	struct vb_context *context;
 	struct vb_cq *cq;
-	int err = 0;
+	int err;
 
 	if (vb_is_gone(ibv->context)) {
 		errno = EINVAL;
 		return -1;
 	}
 	context = vb_enter(ibv->context);
-	while (!err && STAILQ_EMPTY(&channel->ready))
-		err = vb_event_wait(vb_backend(context), ibv->fd, "ibv_get_cq_event");
+	err = await_event(context, channel);
 	if (err) {
-		vb_leave(context);
 		errno = -err;
 		return -1;
 	}

@@ -119,6 +119,7 @@ __be64 ibv_get_device_guid(struct ibv_device *device)
 
 static int open_adapter(struct backend *b, struct vb_context *context, const char *name)
 {
+	static uint64_t openings;
 	struct adapter *base;
 	bool made_world, first;
 	int err;
@@ -146,6 +147,7 @@ static int open_adapter(struct backend *b, struct vb_context *context, const cha
 		vb_world_began(b);
 	context->adapter = (struct vb_adapter *)base;
 	context->nic = base->nic;
+	context->serial = ++openings;
 	LIST_INSERT_HEAD(&context->adapter->contexts, context, link);
 	vb_use_path(context, path_choose(b));
 	__atomic_store_n(&VB_OF(context->ex.context.device, device)->number, base->attr.number,

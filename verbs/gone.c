@@ -11,6 +11,7 @@
  * Nothing here has a lock: vb_gone may be called with any lock held, and after a fork.
  */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "gone.h"
 
@@ -88,11 +89,12 @@ static struct vb_context nowhere = {
 			    .post_recv = gone_recv },
 };
 
+static unsigned int ended; /* objects and contexts */
+
 static void keep_memory(void *memory)
 {
 	static void *kept[GONE_MOST];
-	static unsigned int next;
-	unsigned int at = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % GONE_MOST;
+	unsigned int at = __atomic_fetch_add(&ended, 1, __ATOMIC_RELAXED) % GONE_MOST;
 
 	free(__atomic_exchange_n(&kept[at], memory, __ATOMIC_ACQ_REL));
 }
@@ -110,4 +112,62 @@ void vb_gone_context(struct vb_context *context)
 	context->ex.context.ops = nowhere.ex.context.ops;
 	context->ex.context.abi_compat = NULL; /* it has no other table */
 	keep_memory(context);
+}
+
+/* ---- threads that wait in what another one closes ---- */
+
+static unsigned int ended_now(void)
+{
+	return __atomic_load_n(&ended, __ATOMIC_RELAXED);
+}
+
+struct vb_stay vb_stay_in(const struct vb_context *context, const struct vb_obj *channel)
+{
+	return (struct vb_stay){ .b = vb_backend(context),
+				 .context = context,
+				 .channel = channel,
+				 .serial = context->serial,
+				 .id = channel ? channel->id : 0,
+				 .ended = ended_now() };
+}
+
+static bool is_open(const struct vb_stay *stay)
+{
+	struct vb_context *context;
+	struct adapter *adapter;
+
+	TAILQ_FOREACH(adapter, &stay->b->adapters, link)
+		if (adapter->front->ops == &vb_front_ops)
+			LIST_FOREACH(context, &((struct vb_adapter *)adapter)->contexts, link)
+	if (context == stay->context)
+		return context->serial == stay->serial;
+	return false;
+}
+
+static bool has_channel(const struct vb_stay *stay)
+{
+	struct vb_obj *obj;
+
+	TAILQ_FOREACH(obj, &stay->context->objects, link)
+		if (obj == stay->channel)
+			return obj->id == stay->id;
+	return false;
+}
+
+bool vb_stays(struct vb_stay *stay, bool *closed)
+{
+	unsigned int now = ended_now();
+
+	*closed = !is_open(stay);
+	if (*closed || !stay->channel || now == stay->ended)
+		return !*closed;
+	stay->ended = now;
+	return has_channel(stay);
+}
+
+void vb_sleep_forever(struct backend *b)
+{
+	backend_leave(b);
+	for (;;)
+		pause();
 }

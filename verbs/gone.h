@@ -15,4 +15,24 @@ static inline bool vb_is_gone(struct ibv_context *ibv)
 void vb_gone(void *object, struct ibv_context **context);
 void vb_gone_context(struct vb_context *context);
 
+/*
+ * A thread waits in a context, and perhaps in a channel of it (else NULL), without the lock;
+ * another one may close them meanwhile. The lock is held in these calls, and they do not read
+ * memory that may be gone.
+ */
+struct vb_stay {
+	struct backend *b;
+	const struct vb_context *context;
+	const struct vb_obj *channel;
+	uint64_t serial;
+	uint32_t id;
+	unsigned int ended; /* objects, before the wait */
+};
+
+struct vb_stay vb_stay_in(const struct vb_context *context, const struct vb_obj *channel);
+/* After a wait. *closed: it is the context that is gone. */
+bool vb_stays(struct vb_stay *stay, bool *closed);
+/* Nothing comes any more, as in a read from a descriptor that another thread has closed. */
+void vb_sleep_forever(struct backend *b) __attribute__((noreturn));
+
 #endif

@@ -1,22 +1,43 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mcast.c - multicast groups of QPs of type UD, by their GID: the LID of a group is of no use here.
+ * mcast.c - multicast groups of QPs of type UD, by their GID: the LID of a group is of no use here,
+ * but on InfiniBand it has to be one of a group.
  *
  * A QP that is in a group cannot be destroyed, so a membership counts as a user of it.
  */
 #include <arpa/inet.h>
+#include <string.h>
 
 #include "gone.h"
 #include "trace.h"
 #include "vb.h"
 
-#define MULTICAST 0xff /* the first byte of such a GID */
+#define MULTICAST  0xff /* the first byte of such a GID */
+#define MLID_FIRST 0xc000u
+#define MLID_LAST  0xfffeu
 
-static int change_group(struct vb_qp *qp, const union ibv_gid *gid, bool join)
+/* On RoCE v2 the group of an IPv4 address has its mapped address for a GID. */
+static bool is_of_group(const union ibv_gid *gid)
+{
+	struct in6_addr addr;
+	uint32_t ipv4;
+
+	memcpy(&addr, gid->raw, sizeof(addr));
+	memcpy(&ipv4, gid->raw + 12, sizeof(ipv4));
+	return gid->raw[0] == MULTICAST ||
+	       (IN6_IS_ADDR_V4MAPPED(&addr) && IN_MULTICAST(ntohl(ipv4)));
+}
+
+static bool lid_fits(uint16_t lid)
+{
+	return vb_setting_ethernet() || (lid >= MLID_FIRST && lid <= MLID_LAST);
+}
+
+static int change_group(struct vb_qp *qp, const union ibv_gid *gid, uint16_t lid, bool join)
 {
 	int err;
 
-	if (qp->ibv.qp_type != IBV_QPT_UD || gid->raw[0] != MULTICAST)
+	if (qp->ibv.qp_type != IBV_QPT_UD || !is_of_group(gid) || !lid_fits(lid))
 		return -EINVAL;
 	err = qp->nic->nic->ops->qp_group(qp->nic, gid->raw, join);
 	if (!err)
@@ -42,13 +63,12 @@ int ibv_attach_mcast(struct ibv_qp *ibv, const union ibv_gid *gid, uint16_t lid)
 	struct vb_context *context;
 	int err;
 
-	(void)lid;
 	if (vb_is_gone(ibv->context))
 		return EINVAL;
 	context = vb_enter(ibv->context);
 	err = vb_fault(context, &qp->obj, VB_CALL_ATTACH_MCAST);
 	if (!err)
-		err = change_group(qp, gid, true);
+		err = change_group(qp, gid, lid, true);
 	return tell_group(qp, "ibv_attach_mcast", gid, err);
 }
 
@@ -57,9 +77,8 @@ int ibv_detach_mcast(struct ibv_qp *ibv, const union ibv_gid *gid, uint16_t lid)
 {
 	struct vb_qp *qp = VB_OF(ibv, qp);
 
-	(void)lid;
 	if (vb_is_gone(ibv->context))
 		return EINVAL;
 	vb_enter(ibv->context);
-	return tell_group(qp, "ibv_detach_mcast", gid, change_group(qp, gid, false));
+	return tell_group(qp, "ibv_detach_mcast", gid, change_group(qp, gid, lid, false));
 }

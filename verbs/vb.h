@@ -92,6 +92,7 @@ struct vb_device {
 struct vb_context {
 	struct vb_adapter *adapter;
 	struct nic *nic;
+	uint64_t serial; /* of its opening */
 	LIST_ENTRY(vb_context) link;
 	struct vb_obj_list objects;
 	TAILQ_HEAD(, vb_async) events;

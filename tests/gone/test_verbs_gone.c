@@ -4,7 +4,9 @@
  * does of a handle that is no more, and nothing changes: the objects that live go on.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/support/support.h"
 #include "tests/verbs/verbs_pair.h"
@@ -338,6 +340,90 @@ START_TEST(of_many_that_are_gone_the_last_are_known)
 }
 END_TEST
 
+/* ---- a thread that waits in what another one closes ---- */
+
+#define SOON  20000 /* us, in which a thread begins to wait */
+#define TRIES 50    /* in one of which it does */
+
+static void *await_async(void *context)
+{
+	struct ibv_async_event event;
+
+	ibv_get_async_event(context, &event);
+	return NULL;
+}
+
+/* It sleeps on, as in a read from a descriptor that is closed; other devices have no part in it. */
+START_TEST(a_wait_for_events_of_a_device_that_is_closed_does_not_end)
+{
+	struct ibv_context *context;
+	struct ibv_device **list;
+	pthread_t thread;
+
+	list = ibv_get_device_list(NULL);
+	ck_assert_ptr_nonnull(list);
+	for (int with_other = 0; with_other < 2; with_other++) {
+		context = ibv_open_device(list[0]);
+		ck_assert_ptr_nonnull(context);
+		if (with_other)
+			verbs_begin(&a, &b);
+		ck_assert_int_eq(pthread_create(&thread, NULL, await_async, context), 0);
+		usleep(SOON);
+		ck_assert_int_eq(ibv_close_device(context), 0);
+		if (!with_other)
+			verbs_begin(&a, &b);
+		usleep(SOON);
+		end_both();
+		ck_assert_int_eq(pthread_cancel(thread), 0);
+		ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	}
+	ibv_free_device_list(list);
+}
+END_TEST
+
+/* The errno with which it ended. */
+static void *await_cq(void *channel)
+{
+	struct ibv_cq *cq;
+	void *context;
+
+	ck_assert_int_eq(ibv_get_cq_event(channel, &cq, &context), -1);
+	return (void *)(intptr_t)errno;
+}
+
+/* As the kernel closes the channels of a device. One that begins after that gets EINVAL. */
+START_TEST(a_wait_for_a_channel_ends_with_EIO_when_its_device_is_closed)
+{
+	struct ibv_comp_channel *channel;
+	struct ibv_context *context;
+	struct ibv_device **list;
+	void *err = NULL;
+	pthread_t thread;
+
+	list = ibv_get_device_list(NULL);
+	ck_assert_ptr_nonnull(list);
+	for (int with_other = 0; with_other < 2; with_other++) {
+		if (with_other)
+			verbs_begin(&a, &b);
+		for (int i = 0; i < TRIES && err != (void *)EIO; i++) {
+			context = ibv_open_device(list[0]);
+			ck_assert_ptr_nonnull(context);
+			channel = ibv_create_comp_channel(context);
+			ck_assert_int_eq(pthread_create(&thread, NULL, await_cq, channel), 0);
+			usleep(SOON);
+			ck_assert_int_eq(ibv_close_device(context), 0);
+			ck_assert_int_eq(pthread_join(thread, &err), 0);
+			ck_assert(err == (void *)EIO || err == (void *)EINVAL);
+		}
+		ck_assert_ptr_eq(err, (void *)EIO);
+		err = NULL;
+		if (with_other)
+			end_both();
+	}
+	ibv_free_device_list(list);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, each_object_is_destroyed_once, 1, NULL);
@@ -351,6 +437,8 @@ static void fill(Suite *suite)
 	unit_add(suite, a_device_that_is_closed_takes_no_call, 1, NULL);
 	unit_add(suite, objects_of_a_device_that_is_closed_are_gone, 1, NULL);
 	unit_add(suite, of_many_that_are_gone_the_last_are_known, 1, NULL);
+	unit_add(suite, a_wait_for_events_of_a_device_that_is_closed_does_not_end, 1, NULL);
+	unit_add(suite, a_wait_for_a_channel_ends_with_EIO_when_its_device_is_closed, 1, NULL);
 }
 
 UNIT_SUITE("verbs_gone")

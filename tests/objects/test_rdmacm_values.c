@@ -366,13 +366,13 @@ START_TEST(a_qp_has_the_queues_that_the_program_brings)
 	CM_REFUSED(rdma_create_srq(id, cm_listener->pd, &srq), EINVAL);
 	pd = ibv_alloc_pd(id->verbs);
 	ck_assert_int_eq(rdma_create_srq(id, pd, &srq), 0);
-	ck_assert(id->pd == pd && id->srq->pd == pd);
+	ck_assert(id->pd != pd && id->srq->pd == pd); /* a QP may be in another domain */
 	CM_REFUSED(rdma_create_srq(id, pd, &srq), EINVAL);
 	init.send_cq = send;
 	init.recv_cq = recv;
 	ck_assert_int_eq(rdma_create_qp(id, NULL, &init), 0);
 	ck_assert(id->qp->send_cq == send && id->qp->recv_cq == recv && id->qp->srq == id->srq);
-	ck_assert(id->qp->pd == pd && init.srq == id->srq);
+	ck_assert(id->qp->pd == id->pd && init.srq == id->srq);
 	ck_assert(!id->send_cq && !id->recv_cq && !id->send_cq_channel && !id->recv_cq_channel);
 	rdma_destroy_qp(id);
 	rdma_destroy_srq(id);
@@ -380,6 +380,29 @@ START_TEST(a_qp_has_the_queues_that_the_program_brings)
 	ck_assert_int_eq(ibv_destroy_cq(send), 0);
 	ck_assert_int_eq(ibv_destroy_cq(recv), 0);
 	ck_assert_int_eq(ibv_dealloc_pd(pd), 0);
+	cm_end();
+}
+END_TEST
+
+START_TEST(an_srq_names_its_type_and_has_no_other_than_the_basic_one)
+{
+	struct ibv_srq_init_attr_ex attr = { .attr = { .max_wr = 4, .max_sge = 1 } };
+	struct rdma_cm_id *id;
+
+	cm_begin();
+	id = cm_client;
+	cm_resolve(id, CM_THERE, CM_PORT);
+	CM_REFUSED(rdma_create_srq_ex(id, &attr), EINVAL);
+	attr.comp_mask = IBV_SRQ_INIT_ATTR_TYPE;
+	attr.srq_type = IBV_SRQT_XRC;
+	CM_REFUSED(rdma_create_srq_ex(id, &attr), EOPNOTSUPP);
+	attr.srq_type = IBV_SRQT_BASIC;
+	attr.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_TM;
+	CM_REFUSED(rdma_create_srq_ex(id, &attr), EOPNOTSUPP);
+	attr.comp_mask = IBV_SRQ_INIT_ATTR_TYPE;
+	ck_assert_int_eq(rdma_create_srq_ex(id, &attr), 0);
+	ck_assert(attr.pd == id->pd && id->srq->pd == id->pd);
+	rdma_destroy_srq(id);
 	cm_end();
 }
 END_TEST
@@ -515,6 +538,7 @@ static void fill(Suite *suite)
 	unit_add(suite, attributes_are_those_of_the_request, 1, NULL);
 	unit_add(suite, a_qp_gets_the_queues_that_the_program_brings_none_of, 1, NULL);
 	unit_add(suite, a_qp_has_the_queues_that_the_program_brings, 1, NULL);
+	unit_add(suite, an_srq_names_its_type_and_has_no_other_than_the_basic_one, 1, NULL);
 	unit_add(suite, an_address_information_has_the_side_that_is_asked_for, 1, NULL);
 	unit_add(suite, a_join_has_its_fields, 3, NULL);
 }

@@ -163,8 +163,8 @@ static void join_group(void)
 	struct ibv_qp *qp;
 
 	GET("ibv_create_qp", qp, ibv_create_qp(a.pd, &init));
-	MAKE("ibv_attach_mcast", ibv_attach_mcast(qp, &gid, 0));
-	ibv_detach_mcast(qp, &gid, 0);
+	MAKE("ibv_attach_mcast", ibv_attach_mcast(qp, &gid, 0xc001));
+	ibv_detach_mcast(qp, &gid, 0xc001);
 	ibv_destroy_qp(qp);
 }
 

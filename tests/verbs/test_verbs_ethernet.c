@@ -132,6 +132,39 @@ START_TEST(a_datagram_is_answered_by_its_grh)
 }
 END_TEST
 
+/* ::ffff:239.1.2.3 */
+static const union ibv_gid group = { .raw = { [10] = 0xff, [11] = 0xff, 239, 1, 2, 3 } };
+
+START_TEST(the_mapped_address_of_an_ipv4_group_is_a_group)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = { .num_sge = 1, .sg_list = &sge, .opcode = IBV_WR_SEND }, *bad;
+	struct ibv_ah_attr way = { .port_num = 1, .is_global = 1, .grh = { .dgid = group } };
+	union ibv_gid other = group;
+	struct ibv_wc wc;
+
+	open_both(IBV_QPT_UD);
+	for (int i = IBV_QPS_INIT; i <= IBV_QPS_RTS; i++) {
+		ck_assert_int_eq(verbs_modify(&a, &b, (enum ibv_qp_state)i), 0);
+		ck_assert_int_eq(verbs_modify(&b, &a, (enum ibv_qp_state)i), 0);
+	}
+	ck_assert_int_eq(verbs_recv(&b, 11, 1024, 128), 0);
+	ck_assert_int_eq(ibv_attach_mcast(b.qp, &group, 0), 0);
+	sge = (struct ibv_sge){ (uintptr_t)a.buffer, 8, a.mr->lkey };
+	wr.wr.ud.ah = ibv_create_ah(a.pd, &way);
+	ck_assert_ptr_nonnull(wr.wr.ud.ah);
+	wr.wr.ud.remote_qpn = 0xffffff;
+	wr.wr.ud.remote_qkey = VERBS_QKEY;
+	ck_assert_int_eq(ibv_post_send(a.qp, &wr, &bad), 0);
+	ck_assert(verbs_poll(&b, &wc) && wc.src_qp == a.qp->qp_num);
+	ck_assert_int_eq(ibv_destroy_ah(wr.wr.ud.ah), 0);
+	ck_assert_int_eq(ibv_detach_mcast(b.qp, &group, 0), 0);
+	other.raw[12] = 198; /* an address of one host */
+	ck_assert_int_eq(ibv_attach_mcast(b.qp, &other, 0), EINVAL);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	setenv("DATSIM_LINK_LAYER", "ethernet", 1);
@@ -140,6 +173,7 @@ static void fill(Suite *suite)
 	unit_add(suite, an_address_without_a_gid_is_refused, 1, NULL);
 	unit_add(suite, messages_go_by_either_gid, 1, NULL);
 	unit_add(suite, a_datagram_is_answered_by_its_grh, 1, NULL);
+	unit_add(suite, the_mapped_address_of_an_ipv4_group_is_a_group, 1, NULL);
 }
 
 UNIT_SUITE("verbs_ethernet")

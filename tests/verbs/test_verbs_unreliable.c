@@ -412,6 +412,8 @@ END_TEST
 
 /* ---- multicast ---- */
 
+#define MLID 0xc001 /* any of a group */
+
 static const union ibv_gid group = { .raw = { 0xff, 0x12, [15] = 1 } };
 
 static struct ibv_ah *handle_of_group(struct verbs_end *end)
@@ -481,16 +483,16 @@ START_TEST(each_qp_of_a_group_gets_a_copy)
 	ck_assert_int_eq(verbs_recv(&b, 2, 200, 100), 0);
 	b.qp = first;
 	send_to_group(ah, second, false, false);
-	ck_assert_int_eq(ibv_detach_mcast(first, &group, 0), EINVAL);
-	ck_assert_int_eq(ibv_attach_mcast(first, &group, 0), 0);
-	ck_assert_int_eq(ibv_attach_mcast(first, &group, 0), 0);
+	ck_assert_int_eq(ibv_detach_mcast(first, &group, MLID), EINVAL);
+	ck_assert_int_eq(ibv_attach_mcast(first, &group, MLID), 0);
+	ck_assert_int_eq(ibv_attach_mcast(first, &group, MLID), 0);
 	send_to_group(ah, second, true, false);
-	ck_assert_int_eq(ibv_attach_mcast(second, &group, 0), 0);
+	ck_assert_int_eq(ibv_attach_mcast(second, &group, MLID), 0);
 	send_to_group(ah, second, true, true);
 	ck_assert_int_eq(ibv_destroy_qp(second), EBUSY);
-	ck_assert_int_eq(ibv_detach_mcast(first, &group, 0), 0);
+	ck_assert_int_eq(ibv_detach_mcast(first, &group, MLID), 0);
 	send_to_group(ah, second, false, true);
-	ck_assert_int_eq(ibv_detach_mcast(second, &group, 0), 0);
+	ck_assert_int_eq(ibv_detach_mcast(second, &group, MLID), 0);
 	ck_assert_int_eq(ibv_destroy_qp(second), 0);
 	ck_assert_int_eq(ibv_destroy_ah(ah), 0);
 	verbs_end_all(&a, &b);
@@ -506,10 +508,10 @@ START_TEST(a_copy_for_a_qp_that_has_left_the_group_is_dropped)
 	begin_ud();
 	ah = handle_of_group(&a);
 	letter = letter_to_group(&a, ah);
-	ck_assert_int_eq(ibv_attach_mcast(b.qp, &group, 0), 0);
+	ck_assert_int_eq(ibv_attach_mcast(b.qp, &group, MLID), 0);
 	ck_assert_int_eq(verbs_recv(&b, 1, 100, 100), 0);
 	ck_assert_int_eq(post(&a, &letter), 0);
-	ck_assert_int_eq(ibv_detach_mcast(b.qp, &group, 0), 0);
+	ck_assert_int_eq(ibv_detach_mcast(b.qp, &group, MLID), 0);
 	if (_i) {
 		ck_assert_int_eq(ibv_destroy_qp(b.qp), 0);
 		verbs_make_qp(&b);
@@ -534,8 +536,8 @@ START_TEST(the_sender_in_the_group_gets_a_copy_and_a_lost_one_is_lost_alone)
 	strcpy(a.buffer, "letter");
 	ah = handle_of_group(&a);
 	letter = letter_to_group(&a, ah);
-	ck_assert_int_eq(ibv_attach_mcast(b.qp, &group, 0), 0);
-	ck_assert_int_eq(ibv_attach_mcast(a.qp, &group, 0), 0);
+	ck_assert_int_eq(ibv_attach_mcast(b.qp, &group, MLID), 0);
+	ck_assert_int_eq(ibv_attach_mcast(a.qp, &group, MLID), 0);
 	ck_assert_int_eq(verbs_recv(&a, 1, 100, 100), 0);
 	ck_assert_int_eq(verbs_recv(&b, 1, 100, 100), 0);
 	ck_assert_int_eq(post(&a, &letter), 0);
@@ -544,8 +546,8 @@ START_TEST(the_sender_in_the_group_gets_a_copy_and_a_lost_one_is_lost_alone)
 	ck_assert_int_eq(sent, 1);
 	ck_assert_str_eq(a.buffer + 100 + GRH, "letter");
 	expect_nothing(&b);
-	ck_assert_int_eq(ibv_detach_mcast(b.qp, &group, 0), 0);
-	ck_assert_int_eq(ibv_detach_mcast(a.qp, &group, 0), 0);
+	ck_assert_int_eq(ibv_detach_mcast(b.qp, &group, MLID), 0);
+	ck_assert_int_eq(ibv_detach_mcast(a.qp, &group, MLID), 0);
 	ck_assert_int_eq(ibv_destroy_ah(ah), 0);
 	verbs_end_all(&a, &b);
 }
@@ -557,14 +559,21 @@ START_TEST(only_a_datagram_qp_joins_a_group_and_only_of_a_multicast_gid)
 
 	begin_ud();
 	ck_assert_int_eq(ibv_query_gid(a.context, 1, 0, &gid), 0);
-	ck_assert_int_eq(ibv_attach_mcast(a.qp, &gid, 0), EINVAL);
+	ck_assert_int_eq(ibv_attach_mcast(a.qp, &gid, MLID), EINVAL);
+	/* Nor with a LID of no group. */
+	ck_assert_int_eq(ibv_attach_mcast(a.qp, &group, 0), EINVAL);
+	ck_assert_int_eq(ibv_attach_mcast(a.qp, &group, 0xbfff), EINVAL);
+	ck_assert_int_eq(ibv_attach_mcast(a.qp, &group, 0xffff), EINVAL);
+	ck_assert_int_eq(ibv_attach_mcast(a.qp, &group, 0xfffe), 0);
+	ck_assert_int_eq(ibv_detach_mcast(a.qp, &group, 0), EINVAL);
+	ck_assert_int_eq(ibv_detach_mcast(a.qp, &group, 0xfffe), 0);
 	verbs_end_all(&a, &b);
 	verbs_begin(&a, &b);
-	ck_assert_int_eq(ibv_attach_mcast(a.qp, &group, 0), EINVAL);
+	ck_assert_int_eq(ibv_attach_mcast(a.qp, &group, MLID), EINVAL);
 	verbs_end_all(&a, &b);
 	/* A QP that is still in a group when its device is closed leaves the group. */
 	begin_ud();
-	ck_assert_int_eq(ibv_attach_mcast(b.qp, &group, 0), 0);
+	ck_assert_int_eq(ibv_attach_mcast(b.qp, &group, MLID), 0);
 	ck_assert_int_eq(ibv_close_device(b.context), 0);
 	verbs_close(&a);
 }

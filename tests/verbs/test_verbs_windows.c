@@ -290,6 +290,32 @@ START_TEST(a_window_of_type_2_goes_with_its_qp)
 }
 END_TEST
 
+/* A peer may still have the key of a window that is gone. */
+START_TEST(a_key_of_a_freed_window_opens_no_later_one)
+{
+	enum ibv_mw_type types[] = { IBV_MW_TYPE_2, IBV_MW_TYPE_1 };
+	struct ibv_mw *mw;
+	uint32_t rkey, later;
+
+	for (int i = 0; i < 2; i++) {
+		begin();
+		mw = bound_2(&rkey, RW);
+		ck_assert_int_eq(ibv_dealloc_mw(mw), 0);
+		mw = alloc_mw(types[i]);
+		ck_assert_uint_ne(mw->rkey, rkey);
+		later = ibv_inc_rkey(mw->rkey);
+		ck_assert_int_eq(i ? bind_1(mw, range(100, 16, RW))
+				   : bind_2(mw, later, range(100, 16, RW)),
+				 0);
+		expect_wc(&b, IBV_WC_BIND_MW, IBV_WC_SUCCESS);
+		write_to((uintptr_t)b.buffer + 100, i ? mw->rkey : later, IBV_WC_SUCCESS);
+		write_to((uintptr_t)b.buffer + 100, rkey, IBV_WC_REM_ACCESS_ERR);
+		ck_assert_int_eq(ibv_dealloc_mw(mw), 0);
+		verbs_end_all(&a, &b);
+	}
+}
+END_TEST
+
 START_TEST(a_zero_based_window_counts_from_its_beginning)
 {
 	struct ibv_mw *mw;
@@ -540,6 +566,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_send_invalidates_a_window_of_its_receiver, 1, NULL);
 	unit_add(suite, a_send_that_invalidates_another_key_ends_with_REM_ACCESS_ERR, 1, NULL);
 	unit_add(suite, a_window_of_type_2_goes_with_its_qp, 1, NULL);
+	unit_add(suite, a_key_of_a_freed_window_opens_no_later_one, 1, NULL);
 	unit_add(suite, a_zero_based_window_counts_from_its_beginning, 1, NULL);
 	unit_add(suite, a_closed_device_takes_its_windows_along, 1, NULL);
 	unit_add(suite, a_regions_addresses_may_begin_elsewhere, 1, NULL);

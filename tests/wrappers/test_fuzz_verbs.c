@@ -52,7 +52,8 @@ GONE(ah)
 static void undo_attach(uint64_t result, const uint64_t *args)
 {
 	(void)result;
-	ck_assert_int_eq(ibv_detach_mcast((struct ibv_qp *)args[0], (union ibv_gid *)args[1], 0),
+	ck_assert_int_eq(ibv_detach_mcast((struct ibv_qp *)args[0], (union ibv_gid *)args[1],
+					  (uint16_t)args[2]),
 			 0);
 }
 
@@ -279,8 +280,8 @@ static const struct fuzz_call calls[] = {
 	REFUSED("ibv_query_ece", ERRNO, ARG(qp), OUT(struct ibv_ece)),
 	REFUSED("ibv_set_ece", ERRNO, ARG(qp), GOOD(bytes, sizeof(struct ibv_ece))),
 	UNDONE("ibv_destroy_qp", ERRNO, gone_qp, ARG(lone_qp)),
-	UNDONE("ibv_attach_mcast", ERRNO, undo_attach, ARG(ud), ARG(gid), ARG(u16)),
-	REFUSED("ibv_detach_mcast", ERRNO, ARG(qp), ARG(gid), ARG(u16)),
+	UNDONE("ibv_attach_mcast", ERRNO, undo_attach, ARG(ud), ARG(gid), GOOD(u16, 0xc001)),
+	REFUSED("ibv_detach_mcast", ERRNO, ARG(qp), ARG(gid), GOOD(u16, 0xc001)),
 
 	UNDONE("ibv_create_ah", POINTER, undo_ah, ARG(pd), ARG(ah_attr)),
 	UNDONE("ibv_create_ah_from_wc", POINTER, undo_ah, ARG(pd), ARG(wc), ARG(grh), GOOD(u8, 1)),

@@ -118,7 +118,6 @@ struct cm_id {
 	struct ibv_ece ece;
 	/* rdma_create_ep of a listener: what each request gets. */
 	struct ibv_qp_init_attr *ep_init;
-	struct ibv_pd *ep_pd;
 	struct ibv_sa_path_rec path;
 	pthread_mutex_t mutex;
 	pthread_cond_t cond;

@@ -14,6 +14,8 @@ static int make_passive(struct cm_id *id, const struct rdma_addrinfo *info, stru
 		return cm_fail(EINVAL);
 	if (rdma_bind_addr(&id->base, info->ai_src_addr))
 		return -1;
+	if (pd)
+		id->base.pd = pd;
 	if (!init)
 		return 0;
 	id->ep_init = malloc(sizeof(*id->ep_init));
@@ -21,7 +23,6 @@ static int make_passive(struct cm_id *id, const struct rdma_addrinfo *info, stru
 		return -1;
 	*id->ep_init = *init;
 	id->ep_init->qp_type = (enum ibv_qp_type)info->ai_qp_type;
-	id->ep_pd = pd;
 	return 0;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * group.c - multicast: a group has a GID that is made of its IP address, as IP over InfiniBand
- * makes it. There is no SA to ask, so a join succeeds at once; the program's QP is attached when
- * the program fetches the event, as with the real library.
+ * makes it; on Ethernet it is the address itself, and there is no LID. There is no SA to ask, so a
+ * join succeeds at once; the program's QP is attached when the program fetches the event, as with
+ * the real library.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -17,6 +18,14 @@
 #define HOPS_MOST  0xff
 
 /* ---- the GID of an address ---- */
+
+static bool is_on_ethernet(const struct cm_id *id)
+{
+	struct ibv_port_attr port;
+
+	vb_port(id->base.verbs, &port);
+	return port.link_layer == IBV_LINK_LAYER_ETHERNET;
+}
 
 static uint8_t signature_of(const struct cm_id *id)
 {
@@ -58,13 +67,33 @@ static union ibv_gid gid_of_ipv6(const struct cm_id *id, const uint8_t addr[16])
 	return gid;
 }
 
+static union ibv_gid gid_on_ethernet(const struct sockaddr *addr)
+{
+	union ibv_gid gid = { .raw = { [10] = 0xff, [11] = 0xff } };
+
+	if (addr->sa_family == AF_INET)
+		memcpy(gid.raw + 12, &((const struct sockaddr_in *)addr)->sin_addr, 4);
+	else
+		memcpy(gid.raw, &((const struct sockaddr_in6 *)addr)->sin6_addr, 16);
+	return gid;
+}
+
 static union ibv_gid gid_of(const struct cm_id *id, const struct sockaddr *addr)
 {
+	if (is_on_ethernet(id))
+		return gid_on_ethernet(addr);
 	if (cm_is_any(addr))
 		return new_gid(id);
 	if (addr->sa_family == AF_INET)
 		return gid_of_ipv4(id, ntohl(((const struct sockaddr_in *)addr)->sin_addr.s_addr));
 	return gid_of_ipv6(id, ((const struct sockaddr_in6 *)addr)->sin6_addr.s6_addr);
+}
+
+static uint16_t lid_of(const struct cm_id *id, const union ibv_gid *gid)
+{
+	if (is_on_ethernet(id))
+		return 0;
+	return (uint16_t)(MLID_FIRST + (gid->raw[14] << 8 | gid->raw[15]) % MLIDS);
 }
 
 /* ---- join ---- */
@@ -111,6 +140,9 @@ static int join_group(struct cm_id *id, const struct joining *how)
 		return -EINVAL;
 	if (cm_is_rnic(id))
 		return -ENOSYS;
+	/* No SA chooses one there, and Linux does not either. */
+	if (is_on_ethernet(id) && cm_is_any(how->addr))
+		return -EINVAL;
 	group = calloc(1, sizeof(*group));
 	if (!group)
 		return -ENOMEM;
@@ -125,8 +157,7 @@ static int join_group(struct cm_id *id, const struct joining *how)
 	group->context = how->context;
 	group->listens = how->listens;
 	group->gid = gid;
-	group->lid =
-		(uint16_t)(MLID_FIRST + (group->gid.raw[14] << 8 | group->gid.raw[15]) % MLIDS);
+	group->lid = lid_of(id, &gid);
 	LIST_INSERT_HEAD(&id->groups, group, link);
 	set_event(id, event, group);
 	return 0;

@@ -238,7 +238,7 @@ int rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **out)
 	}
 	if (id->ep_init) {
 		init = *id->ep_init;
-		if (rdma_create_qp(event->id, id->ep_pd, &init)) {
+		if (rdma_create_qp(event->id, listen->pd, &init)) {
 			listen->event = event;
 			return -1;
 		}

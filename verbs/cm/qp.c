@@ -298,36 +298,44 @@ static void note_srq(const struct cm_id *id, const char *call)
 	cm_note(id, "%s object=%s.srq%u", call, srq->obj.host.nic->label, srq->obj.id);
 }
 
-static int create_srq(struct cm_id *id, struct ibv_pd *pd, struct ibv_srq_init_attr *attr,
-		      const char *call)
+/* The id keeps its protection domain, whichever the queue has. */
+static int create_srq(struct cm_id *id, struct ibv_srq_init_attr_ex *attr, const char *call)
 {
+	struct ibv_srq_init_attr_ex own = *attr;
 	int err = -EINVAL;
 
-	if (id->device && !id->base.srq)
-		err = choose_pd(id, &pd);
+	if (!(own.comp_mask & IBV_SRQ_INIT_ATTR_PD))
+		own.pd = NULL;
+	if (id->device && !id->base.srq && (own.comp_mask & IBV_SRQ_INIT_ATTR_TYPE))
+		err = choose_pd(id, &own.pd);
 	if (err)
 		return cm_told(id, call, err);
-	id->base.srq = ibv_create_srq(pd, attr);
+	own.comp_mask |= IBV_SRQ_INIT_ATTR_PD;
+	id->base.srq = ibv_create_srq_ex(id->base.verbs, &own);
 	if (!id->base.srq)
 		return cm_told(id, call, -errno);
 	note_srq(id, call);
-	id->base.pd = pd;
+	*attr = own;
 	return 0;
 }
 
 int rdma_create_srq(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
 {
-	return create_srq(cm_id_of(id), pd, attr, "rdma_create_srq");
+	struct ibv_srq_init_attr_ex ex = { .comp_mask = 0 };
+
+	memcpy(&ex, attr, sizeof(*attr));
+	ex.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD;
+	ex.srq_type = IBV_SRQT_BASIC;
+	ex.pd = pd;
+	if (create_srq(cm_id_of(id), &ex, "rdma_create_srq"))
+		return -1;
+	memcpy(attr, &ex, sizeof(*attr));
+	return 0;
 }
 
 int rdma_create_srq_ex(struct rdma_cm_id *id, struct ibv_srq_init_attr_ex *attr)
 {
-	bool typed = attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE;
-
-	if (typed && attr->srq_type != IBV_SRQT_BASIC)
-		return cm_told(cm_id_of(id), "rdma_create_srq_ex", -EOPNOTSUPP);
-	return create_srq(cm_id_of(id), attr->comp_mask & IBV_SRQ_INIT_ATTR_PD ? attr->pd : NULL,
-			  (struct ibv_srq_init_attr *)attr, "rdma_create_srq_ex");
+	return create_srq(cm_id_of(id), attr, "rdma_create_srq_ex");
 }
 
 void rdma_destroy_srq(struct rdma_cm_id *id)

@@ -32,6 +32,7 @@
 #define EXCHANGE_CLIENTS  4 /* of a server, at the same time */
 #define EXCHANGE_GRH      40u
 #define EXCHANGE_QKEY     0x22222222u
+#define EXCHANGE_MLID     0xc001 /* any of a group */
 
 /* wr_id: of requests the opcode and this bit, of Receives the place of the message or letter. */
 #define EXCHANGE_SENT (1u << 16)

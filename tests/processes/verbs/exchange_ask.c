@@ -129,7 +129,7 @@ void exchange_open(struct exchange *x, struct exchange_memory *memory)
 	exchange_begin(x, memory, 0);
 	mine = target_of(x);
 	gid = exchange_gid(mine.group);
-	exchange_need(!ibv_attach_mcast(x->ud, &gid, 0), "ibv_attach_mcast");
+	exchange_need(!ibv_attach_mcast(x->ud, &gid, EXCHANGE_MLID), "ibv_attach_mcast");
 	x->group = group_handle(x, gid);
 	exchange_need(x->group, "ibv_create_ah");
 	x->window = ibv_alloc_mw(x->pd, IBV_MW_TYPE_2);
@@ -190,7 +190,7 @@ void exchange_close(struct exchange *x)
 	struct exchange_target mine = target_of(x);
 	union ibv_gid gid = exchange_gid(mine.group);
 
-	exchange_need(!ibv_detach_mcast(x->ud, &gid, 0), "ibv_detach_mcast");
+	exchange_need(!ibv_detach_mcast(x->ud, &gid, EXCHANGE_MLID), "ibv_detach_mcast");
 	exchange_free(x);
 }
 

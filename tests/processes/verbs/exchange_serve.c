@@ -90,7 +90,7 @@ static bool prepare(struct client *client)
 	if (!client->qp || !exchange_connect_qp(client->qp, &client->target))
 		return false;
 	client->group = exchange_gid(client->target.group);
-	client->in_group = ibv_attach_mcast(server.ud, &client->group, 0) == 0;
+	client->in_group = ibv_attach_mcast(server.ud, &client->group, EXCHANGE_MLID) == 0;
 	return client->in_group;
 }
 
@@ -101,7 +101,7 @@ static void end_client(struct client *client)
 {
 	handle_completions();
 	if (client->in_group)
-		ibv_detach_mcast(server.ud, &client->group, 0);
+		ibv_detach_mcast(server.ud, &client->group, EXCHANGE_MLID);
 	if (client->qp)
 		ibv_destroy_qp(client->qp);
 	if (client->id->qp)

@@ -137,9 +137,10 @@ static void change_groups(struct life *life)
 {
 	union ibv_gid gid = exchange_gid((const uint8_t[14]){ "others" });
 
-	exchange_need(!ibv_attach_mcast(life->x.ud, &gid, 0), "ibv_attach_mcast");
-	exchange_need(ibv_attach_mcast(life->asks, &gid, 0) != 0, "a QP of type RC joins");
-	exchange_need(!ibv_detach_mcast(life->x.ud, &gid, 0), "ibv_detach_mcast");
+	exchange_need(!ibv_attach_mcast(life->x.ud, &gid, EXCHANGE_MLID), "ibv_attach_mcast");
+	exchange_need(ibv_attach_mcast(life->asks, &gid, EXCHANGE_MLID) != 0,
+		      "a QP of type RC joins");
+	exchange_need(!ibv_detach_mcast(life->x.ud, &gid, EXCHANGE_MLID), "ibv_detach_mcast");
 }
 
 void victim_live(void (*phase)(const char *name))

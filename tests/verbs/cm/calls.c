@@ -346,7 +346,8 @@ static void move_own(struct ibv_qp *own, enum ibv_qp_state state)
 static void accept_one(void)
 {
 	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 4, .max_sge = 1 } };
-	struct ibv_srq_init_attr_ex attr_ex = { .attr = { .max_wr = 4, .max_sge = 1 } };
+	struct ibv_srq_init_attr_ex attr_ex = { .attr = { .max_wr = 4, .max_sge = 1 },
+						.comp_mask = IBV_SRQ_INIT_ATTR_TYPE };
 	struct ibv_qp_init_attr init = { .cap = { 4, 4, 1, 1, 0 }, .qp_type = IBV_QPT_RC };
 	struct rdma_conn_param param = { .retry_count = 7 };
 

@@ -215,6 +215,46 @@ START_TEST(rdma_destroy_ep_takes_the_queue_pair_along)
 }
 END_TEST
 
+/* That of the listener, which rdma_create_ep was given. */
+START_TEST(a_request_gets_a_queue_pair_in_the_listeners_protection_domain)
+{
+	struct rdma_addrinfo hints = { .ai_flags = RAI_PASSIVE, .ai_port_space = RDMA_PS_TCP };
+	struct ibv_qp_init_attr init = {
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 }
+	};
+	struct rdma_cm_id *listener, *child;
+	struct rdma_conn_param param = { 0 };
+	struct ibv_context **devices;
+	struct rdma_addrinfo *info;
+	struct ibv_pd *pd;
+
+	begin();
+	devices = rdma_get_devices(NULL);
+	ck_assert_ptr_nonnull(devices);
+	pd = ibv_alloc_pd(devices[1]);
+	ck_assert_ptr_nonnull(pd);
+	ck_assert_int_eq(rdma_getaddrinfo(EMU1, "7471", &hints, &info), 0);
+	ck_assert_int_eq(rdma_create_ep(&listener, info, pd, &init), 0);
+	ck_assert_ptr_eq(listener->pd, pd);
+	ck_assert_int_eq(rdma_listen(listener, 1), 0);
+	ck_assert_int_eq(resolve_to(a, EMU1), 0);
+	take(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
+	ck_assert_int_eq(rdma_resolve_route(a, 1000), 0);
+	take(channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	param.qp_num = 1;
+	ck_assert_int_eq(rdma_connect(a, &param), 0);
+	ck_assert_int_eq(rdma_get_request(listener, &child), 0);
+	ck_assert_ptr_eq(child->qp->pd, pd);
+	ck_assert_ptr_eq(child->pd, pd);
+	rdma_destroy_ep(child);
+	rdma_destroy_ep(listener);
+	ck_assert_int_eq(ibv_dealloc_pd(pd), 0);
+	rdma_freeaddrinfo(info);
+	rdma_free_devices(devices);
+	end();
+}
+END_TEST
+
 START_TEST(an_id_without_a_channel_waits_itself)
 {
 	struct rdma_cm_id *id;
@@ -575,6 +615,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_channel_that_goes_before_its_ids_takes_its_events_along, 1, NULL);
 	unit_add(suite, an_id_that_gets_a_channel_closes_its_own, 1, NULL);
 	unit_add(suite, rdma_destroy_ep_takes_the_queue_pair_along, 1, NULL);
+	unit_add(suite, a_request_gets_a_queue_pair_in_the_listeners_protection_domain, 1, NULL);
 	unit_add(suite, an_id_without_a_channel_waits_itself, 1, NULL);
 	unit_add(suite, unfetched_events_go_with_their_id, 1, NULL);
 	unit_add(suite, every_event_has_a_name, 1, NULL);
