@@ -214,7 +214,8 @@ struct hw_srq {
 	struct ibv_sge sge;
 	struct ibv_recv_wr *bad;
 	uint32_t max_wr;   /* the size that lib knows */
-	uint32_t capacity; /* entries, here and in the device */
+	uint32_t capacity; /* entries here */
+	uint32_t device;   /* and in the device, which may have been made smaller since */
 	uint32_t posted;   /* not completed */
 	uint32_t limit;    /* 0: not armed */
 	struct hw_wqe *free;

@@ -116,6 +116,7 @@ int hw_srq_create(struct nic_pd *pd, uint32_t max_wr, uint32_t max_sge, uint32_t
 		return -ENOMEM;
 	srq->base = (struct nic_srq){ .nic = pd->nic, .ctx = ctx };
 	srq->max_wr = max_wr;
+	srq->device = attr.attr.max_wr;
 	srq->quick.recv = srq_quick_recv;
 	srq->wr = (struct ibv_recv_wr){ .sg_list = &srq->sge, .num_sge = 1 };
 	LIST_INIT(&srq->chunks);
@@ -164,7 +165,7 @@ void hw_srq_destroy(struct nic_srq *base)
 	hw_destroy_after(&srq->deferred);
 }
 
-/* The device has to resize it only above the capacity that it was created with. */
+/* If the device cannot, it has to be large enough already. */
 static int srq_resize_verbs(struct hw_srq *srq, uint32_t max_wr)
 {
 	struct ibv_srq_attr attr = { .max_wr = max_wr };
@@ -173,10 +174,14 @@ static int srq_resize_verbs(struct hw_srq *srq, uint32_t max_wr)
 
 	if (max_wr > before && !add_wqes(srq, max_wr - before))
 		return -ENOMEM;
-	if (ibv_modify_srq(srq->verbs, &attr, IBV_SRQ_MAX_WR) == 0)
+	if (ibv_modify_srq(srq->verbs, &attr, IBV_SRQ_MAX_WR) == 0) {
+		srq->device = max_wr;
+		return 0;
+	}
+	if (max_wr <= srq->device)
 		return 0;
 	if (max_wr <= before)
-		return 0;
+		return -ENOMEM;
 	/* The new entries are the first of the free list: take them off. */
 	chunk = LIST_FIRST(&srq->chunks);
 	srq->free = chunk->wqes[max_wr - before - 1].next;
@@ -206,7 +211,7 @@ int hw_srq_resize(struct nic_srq *base, uint32_t max_wr)
 
 	if (hw_srq_count(base) > max_wr)
 		return -EINVAL;
-	if (resizes || max_wr > srq->capacity)
+	if (resizes || max_wr > srq->device)
 		err = srq_resize_verbs(srq, max_wr);
 	if (!err)
 		srq_set_size(srq, max_wr);

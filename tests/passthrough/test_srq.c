@@ -3,6 +3,7 @@
  * The Receives of an SRQ come back from a QP that is destroyed, on devices of tests/stubverbs that
  * take their time, and that remove the completions of a destroyed QP from its CQs.
  */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "tests/stubverbs/stub.h"
@@ -216,6 +217,29 @@ START_TEST(the_device_gets_no_empty_segment)
 }
 END_TEST
 
+/*
+ * Z3: the device has made the queue smaller, as asked. That it was larger before does not mean that
+ * there is room.
+ */
+START_TEST(Z3_growth_that_the_device_refuses_is_refused_after_a_shrink_too)
+{
+	stub_config.srq_resizes = true;
+	setup_sides();
+	srq_pair(4 * SIZE);
+	must(dat_srq_resize(w.b.srq, SIZE));
+	stub_fail("ibv_modify_srq max_wr", 1, ENOMEM, false);
+	must_fail(dat_srq_resize(w.b.srq, 2 * SIZE), DAT_INSUFFICIENT_RESOURCES, ANY_SUBTYPE);
+	srq_counts(w.b.srq, SIZE, 0, 0);
+	must(dat_srq_resize(w.b.srq, 2 * SIZE));
+	post_srqs(&w.b, 0, 2 * SIZE);
+	srq_counts(w.b.srq, 2 * SIZE, 2 * SIZE, 2 * SIZE);
+}
+END_TEST
+
+static void setup_nothing(void)
+{
+}
+
 static void fill(Suite *suite)
 {
 	unit_test_loop(suite, Q4_a_freed_Endpoint_gives_back_what_it_took_from_its_SRQ,
@@ -224,6 +248,8 @@ static void fill(Suite *suite)
 		       COUNT(devices));
 	unit_test(suite, five_hundred_connections_leave_no_object_and_no_Receive_behind);
 	unit_test(suite, the_device_gets_no_empty_segment);
+	unit_add(suite, Z3_growth_that_the_device_refuses_is_refused_after_a_shrink_too, 1,
+		 setup_nothing);
 	unit_test(suite, a_flush_that_never_comes_is_counted_once);
 	unit_test(suite, each_end_of_an_Endpoint_leaves_the_device_time_to_flush);
 }

@@ -361,6 +361,12 @@ uint32_t stub_max_qp_wr(void)
 	return stub_config.max_qp_wr ? (uint32_t)stub_config.max_qp_wr : 4096;
 }
 
+static unsigned int device_caps(void)
+{
+	return (stub_config.no_windows ? 0u : IBV_DEVICE_MEM_WINDOW) |
+	       (stub_config.srq_resizes ? IBV_DEVICE_SRQ_RESIZE : 0u);
+}
+
 int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
 	int error = stub_refuses("ibv_query_device");
@@ -373,7 +379,7 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 		.max_mr_size = UINT64_MAX,
 		.max_qp = stub_config.max_qp ? stub_config.max_qp : STUB_QP - 1,
 		.max_qp_wr = (int)stub_max_qp_wr(),
-		.device_cap_flags = stub_config.no_windows ? 0 : IBV_DEVICE_MEM_WINDOW,
+		.device_cap_flags = device_caps(),
 		.max_sge = STUB_SGE,
 		.max_sge_rd = stub_config.iwarp ? 1 : STUB_SGE,
 		.max_cq = 4096,
