@@ -67,6 +67,7 @@ void hw_end(struct hw_qp *qp, enum nic_conn_end why)
 	hw_timer_stop(&qp->deadline);
 	end_hang_up(qp, why);
 	hw_qp_set_state(qp, HW_QP_ENDING);
+	hw_complete_early(qp);
 	qp->why = why;
 	qp->ticks = 0;
 	qp->sq.posted = qp->sq.put;

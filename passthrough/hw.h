@@ -271,6 +271,7 @@ struct hw_qp {
 	uint8_t rd_in, rd_out;
 	uint8_t private_size;
 	uint8_t private_data[HW_IWARP_PRIVATE];
+	STAILQ_HEAD(hw_early_list, hw_early) early; /* complete.c */
 
 	/* the end of the connection: end.c */
 	TAILQ_ENTRY(hw_qp) in_ending;
@@ -286,6 +287,12 @@ struct hw_listener {
 	struct hw_cm cm;
 	uint64_t port;
 	LIST_ENTRY(hw_listener) link;
+};
+
+/* A completed Receive that lib is to see only after ESTABLISHED. */
+struct hw_early {
+	STAILQ_ENTRY(hw_early) link;
+	struct ibv_wc verbs;
 };
 
 /* A connection request that lib has not answered. */
@@ -439,6 +446,8 @@ static inline bool hw_cq_watched(const struct hw_cq *cq)
 bool hw_complete(struct hw_cq *cq, const struct ibv_wc *verbs, struct nic_wc *wc);
 /* The same for any polled completion other than the success of a usual request. */
 const struct nic_wc *hw_cq_other(struct hw_cq *cq, const struct ibv_wc *polled);
+/* The QP is not connecting any more: lib gets the messages that came before its ESTABLISHED. */
+void hw_complete_early(struct hw_qp *qp);
 
 /* ---- srq.c ---- */
 int hw_srq_create(struct nic_pd *pd, uint32_t max_wr, uint32_t max_sge, uint32_t name, void *ctx,

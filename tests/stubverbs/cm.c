@@ -60,6 +60,8 @@ struct stub_lost {
 };
 
 static struct stub_lost *all_lost, **lost_end = &all_lost;
+static struct stub_id *late; /* hears of its connection late, */
+static struct stub_lost late_answer;
 static struct stub_id *ids;
 static uint16_t next_port = 40000;
 
@@ -330,6 +332,8 @@ int rdma_destroy_id(struct rdma_cm_id *base)
 	while (id->unsettled > 0)
 		stub_wait();
 	forget_events(id);
+	if (late == id)
+		late = NULL;
 	if (id->listens)
 		reject_unread(id);
 	if (id->peer) {
@@ -665,6 +669,20 @@ static bool takes_answer(struct stub_id *asker, const struct stub_id *id)
 	return qp && qp->state != IBV_QPS_ERR && hear_answer(asker, id);
 }
 
+static void keep_message(struct stub_lost *kept, const struct rdma_conn_param *param)
+{
+	kept->param = *param;
+	if (param->private_data_len)
+		memcpy(kept->data, param->private_data, param->private_data_len);
+	kept->param.private_data = kept->data;
+}
+
+static void keep_answer(struct stub_id *id, const struct rdma_conn_param *param)
+{
+	late = id;
+	keep_message(&late_answer, param);
+}
+
 static void on_reply(struct stub_id *id, const struct rdma_conn_param *param)
 {
 	struct stub_qp *own = stub_qp_by_number(id->qp_num), *other;
@@ -686,7 +704,10 @@ static void on_reply(struct stub_id *id, const struct rdma_conn_param *param)
 	peer->open = true;
 	id->open = stub_config.iwarp;
 	set_asked(peer, false);
-	put_param(tell(peer, RDMA_CM_EVENT_ESTABLISHED, 0), param);
+	if (stub_config.hears_late)
+		keep_answer(peer, param);
+	else
+		put_param(tell(peer, RDMA_CM_EVENT_ESTABLISHED, 0), param);
 	if (!stub_config.quiet_accept)
 		send_message(peer, STUB_RTU, NULL);
 }
@@ -743,6 +764,11 @@ static void resend(uintptr_t serial)
 
 void stub_resend(void)
 {
+	stub_lock();
+	if (late)
+		put_param(tell(late, RDMA_CM_EVENT_ESTABLISHED, 0), &late_answer.param);
+	late = NULL;
+	stub_unlock();
 	resend(UINTPTR_MAX);
 }
 
@@ -769,12 +795,8 @@ static void send_message(struct stub_id *id, enum stub_message message,
 	lost->message = message;
 	lost->from = id;
 	lost->to = id->peer;
-	if (param) {
-		lost->param = *param;
-		if (param->private_data_len)
-			memcpy(lost->data, param->private_data, param->private_data_len);
-		lost->param.private_data = lost->data;
-	}
+	if (param)
+		keep_message(lost, param);
 	*lost_end = lost;
 	lost_end = &lost->next;
 	lost->serial = ++serial;

@@ -54,7 +54,7 @@ struct stub_config {
 	bool quiet_accept; /* the accepting side learns of a connection by rdma_notify only */
 	int max_srq_sge;
 	bool srq_resizes; /* the size of an SRQ can be changed */
-	bool cleans; /* the completions of a QP leave its CQs when it is destroyed */
+	bool cleans;      /* the completions of a QP leave its CQs when it is destroyed */
 	/* Flushed requests show after so many polls of their QP's receive CQ that found nothing. */
 	int flush_polls;
 	/* LAST_WQE_REACHED comes after so many more; -1: never */
@@ -66,6 +66,8 @@ struct stub_config {
 	int reset;
 	/* iWARP: a Send completes when sent; without a Receive it ends the connection */
 	bool early;
+	/* iWARP: who asks has a connection at once, and hears of it from stub_resend */
+	bool hears_late;
 	/* iWARP: the bytes of a Write are in place before the next request of its QP, not sooner */
 	bool places_late;
 	int unresolved_addr, unresolved_route; /* so many attempts time out */
