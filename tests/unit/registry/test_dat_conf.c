@@ -35,6 +35,10 @@ START_TEST(G10_any_name_can_be_an_adapter_of_ours)
 		 "driver_name=tavor"),
 		("OpenIB-cma u1.2 nonthreadsafe default libdat.so.1 dapl.1.2 "
 		 "emu0#no platform\n" GOOD),
+		/* An editor's byte order mark. */
+		"\xef\xbb\xbfOpenIB-cma u1.2 nonthreadsafe default \"\" dapl.1.2 emu0\n",
+		("\xef\xbb\xbf# a comment\n"
+		 "OpenIB-cma u1.2 nonthreadsafe default \"\" dapl.1.2 emu0\n"),
 	};
 	const char *said;
 
@@ -388,7 +392,7 @@ static void setup_conf(void)
 
 static void fill(Suite *suite)
 {
-	unit_add(suite, G10_any_name_can_be_an_adapter_of_ours, 9, setup_conf);
+	unit_add(suite, G10_any_name_can_be_an_adapter_of_ours, 11, setup_conf);
 	unit_add(suite, G10_the_adapter_behind_the_name_tells_its_own, 1, setup_conf);
 	unit_add(suite, G7_a_name_of_ours_serves_both_thread_safeties, 1, setup_conf);
 	unit_add(suite, G10_a_name_may_be_one_of_ours_itself, 1, setup_conf);
