@@ -16,6 +16,7 @@
 #define REJECT_NO_LISTENER 8
 #define REJECT_STALE       10
 #define RESEND_US          5000
+#define BACKLOG_MOST       1024 /* net.rdma_ucm.max_backlog */
 
 struct stub_event {
 	struct rdma_cm_event v;
@@ -39,6 +40,7 @@ struct stub_id {
 	bool asked;
 	bool gave_up;  /* an answer came, and it did not take it */
 	int unsettled; /* events taken and not acknowledged */
+	int backlog;   /* requests that may still wait to be read */
 	uint32_t qp_num;
 	uint8_t rd_in, rd_out, retries;
 	struct ibv_ece local_ece, remote_ece;
@@ -140,6 +142,8 @@ int rdma_get_cm_event(struct rdma_event_channel *base, struct rdma_cm_event **ev
 			channel->end = &channel->first;
 		*event = &first->v;
 		id_of(first->v.id)->unsettled++;
+		if (first->v.listen_id)
+			id_of(first->v.listen_id)->backlog++;
 	}
 	stub_unlock();
 	if (!first)
@@ -510,10 +514,10 @@ int rdma_notify(struct rdma_cm_id *id, enum ibv_event_type event)
 
 int rdma_listen(struct rdma_cm_id *id, int backlog)
 {
-	(void)backlog;
 	if (refused("rdma_listen"))
 		return -1;
 	stub_lock();
+	id_of(id)->backlog = backlog > 0 && backlog < BACKLOG_MOST ? backlog : BACKLOG_MOST;
 	id_of(id)->listens = true;
 	stub_unlock();
 	return 0;
@@ -627,6 +631,12 @@ static void on_request(struct stub_id *id, const struct rdma_conn_param *param)
 		     stub_config.iwarp ? stub_config.reset : REJECT_NO_LISTENER);
 		return;
 	}
+	if (at->backlog == 0) {
+		set_asked(id, false);
+		tell(id, RDMA_CM_EVENT_REJECTED, REJECT_CONSUMER);
+		return;
+	}
+	at->backlog--;
 	child = new_id(at->v.channel, at->v.context, at->v.ps);
 	child->port = at->port;
 	child->remote_port = id->port;
