@@ -43,13 +43,12 @@
 #include "knobs.h"
 #include "wq.h"
 
-#define HW_COLD        __attribute__((cold, noinline))
-#define HW_UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define HW_INLINE      64u  /* bytes that a post may carry inline, if the device can */
-#define HW_QP_BUCKETS  1024 /* of QPs, by QP number */
-#define HW_SEGMENTS    64   /* at most, of any request */
-#define HW_IB_PRIVATE \
-	56u /* private data of a request on InfiniBand and RoCE; its last byte is a length */
+#define HW_COLD          __attribute__((cold, noinline))
+#define HW_UNLIKELY(x)   __builtin_expect(!!(x), 0)
+#define HW_INLINE        64u   /* bytes that a post may carry inline, if the device can */
+#define HW_QP_BUCKETS    1024  /* of QPs, by QP number */
+#define HW_SEGMENTS      64    /* at most, of any request */
+#define HW_IB_PRIVATE    56u   /* private data of a request on InfiniBand; the last is a length */
 #define HW_IB_LENGTH     0x80u /* set in that byte, if the peer is libdat */
 #define HW_IWARP_PRIVATE 196u
 
@@ -276,10 +275,11 @@ struct hw_qp {
 	/* the end of the connection: end.c */
 	TAILQ_ENTRY(hw_qp) in_ending;
 	enum nic_conn_end why;
-	bool why_unknown;   /* a flush was seen, and not its cause */
-	bool fed;           /* it may have taken Receives of its SRQ */
-	bool last_wqe;      /* and has flushed them */
-	unsigned int ticks; /* waited for the flush */
+	bool why_unknown;                /* a flush was seen, and not its cause */
+	bool graceful;                   /* the program has ended it so, and not abruptly since */
+	bool fed;                        /* it may have taken Receives of its SRQ */
+	bool last_wqe;                   /* and has flushed them */
+	unsigned int close_ticks, ticks; /* waited for the peer to close a stream; for the flush */
 };
 
 struct hw_listener {

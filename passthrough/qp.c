@@ -356,7 +356,7 @@ uint32_t hw_qp_reset(struct nic_qp *base)
 	forget_requests(qp);
 	qp->taken = 0;
 	qp->passive = qp->replied = qp->why_unknown = qp->unanswered = false;
-	qp->hung_up = qp->parted = false;
+	qp->hung_up = qp->parted = qp->graceful = false;
 	return 0;
 }
 

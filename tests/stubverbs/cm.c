@@ -38,6 +38,7 @@ struct stub_id {
 	bool open; /* the connection manager has a connection: who accepts waits for RTU */
 	bool heard, answered; /* the peer's DREQ has come; its DREP is sent */
 	bool asked;
+	bool closes;   /* the peer has yet to hear of the end: stub_config.far */
 	bool gave_up;  /* an answer came, and it did not take it */
 	int unsettled; /* events taken and not acknowledged */
 	int backlog;   /* requests that may still wait to be read */
@@ -345,6 +346,8 @@ int rdma_destroy_id(struct rdma_cm_id *base)
 			send_message(id, STUB_DREP, NULL);
 		else if (id->open && !id->hung_up && !id->heard)
 			send_message(id, STUB_DREQ, NULL);
+		else if (id->closes)
+			tell(id->peer, RDMA_CM_EVENT_DISCONNECTED, 0);
 		else if (rejects(id))
 			send_message(id, STUB_REJ, &nothing);
 		id->peer->peer = NULL;
@@ -772,9 +775,31 @@ static void resend(uintptr_t serial)
 	stub_unlock();
 }
 
+/* What was sent arrives, and then the end. */
+static void close_stream(struct stub_id *id)
+{
+	struct stub_qp *qp = stub_qp_by_number(id->qp_num);
+
+	id->closes = false;
+	if (qp && id->qp_num)
+		stub_arrive(qp);
+	to_error(id);
+	tell(id, RDMA_CM_EVENT_DISCONNECTED, 0);
+	if (!id->peer)
+		return;
+	id->peer->hung_up = true;
+	to_error(id->peer);
+	tell(id->peer, RDMA_CM_EVENT_DISCONNECTED, 0);
+}
+
 void stub_resend(void)
 {
+	struct stub_id *id;
+
 	stub_lock();
+	for (id = ids; id; id = id->next)
+		if (id->closes)
+			close_stream(id);
 	if (late)
 		put_param(tell(late, RDMA_CM_EVENT_ESTABLISHED, 0), &late_answer.param);
 	late = NULL;
@@ -885,6 +910,11 @@ int rdma_disconnect(struct rdma_cm_id *base)
 		return stub_config.iwarp ? -1 : 0;
 	}
 	id->hung_up = true;
+	if (stub_config.far && peer) {
+		id->closes = true;
+		stub_unlock();
+		return 0;
+	}
 	to_error(id);
 	id->answered = id->heard;
 	if (peer && !(stub_config.iwarp && id->heard))

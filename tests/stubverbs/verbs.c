@@ -169,7 +169,8 @@ static int locked_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_sen
 	*bad = wr;
 	error = refused_post("ibv_post_send");
 	if (!error)
-		error = stub_post_send(qp, wr, bad);
+		error = stub_config.far ? stub_post_send_far(qp, wr, bad)
+					: stub_post_send(qp, wr, bad);
 	stub_unlock();
 	return error;
 }
@@ -223,8 +224,8 @@ static int locked_poll(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 }
 
 /*
- * Posts that may fail; and a QP that flushes late is destroyed, by another thread, while its CQs
- * are polled. Otherwise a post and a poll cost nothing extra.
+ * Posts that may fail, or arrive late; and a QP that flushes late is destroyed, by another thread,
+ * while its CQs are polled. Otherwise a post and a poll cost nothing extra.
  */
 static void lock_data_path(void)
 {
@@ -339,7 +340,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *dev)
 		stub_context->ops.bind_mw = stub_bind_mw;
 		stub_context->ops.alloc_mw = stub_alloc_mw;
 		stub_context->ops.dealloc_mw = stub_dealloc_mw;
-		if (refusals[0].call || stub_config.flush_polls)
+		if (refusals[0].call || stub_config.flush_polls || stub_config.far)
 			lock_data_path();
 	}
 	contexts++;
