@@ -236,6 +236,27 @@ START_TEST(Z3_growth_that_the_device_refuses_is_refused_after_a_shrink_too)
 }
 END_TEST
 
+/* Room for a resize is not worth a refusal: this process may lock no more memory. */
+START_TEST(an_SRQ_that_fits_is_made_though_there_is_no_memory_for_it_to_grow)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = SIZE + 1, .max_recv_iov = 1 };
+	DAT_SRQ_HANDLE srq;
+	int objects;
+
+	stub_config.srq_memory = SIZE;
+	srq_pair(SIZE);
+	post_srqs(&w.b, 0, SIZE);
+	must_fail(dat_srq_resize(w.b.srq, SIZE + 1), DAT_INSUFFICIENT_RESOURCES, ANY_SUBTYPE);
+	srq_counts(w.b.srq, SIZE, SIZE, SIZE);
+	deliver(&w.a, w.a.ep, SIZE);
+	ck_assert_int_eq(drain(w.b.recv), SIZE);
+	objects = stub_objects();
+	must_fail(dat_srq_create(w.b.ia, w.b.pz, &attr, &srq), DAT_INSUFFICIENT_RESOURCES,
+		  ANY_SUBTYPE);
+	ck_assert_int_eq(stub_objects(), objects);
+}
+END_TEST
+
 static void setup_nothing(void)
 {
 }
@@ -250,6 +271,7 @@ static void fill(Suite *suite)
 	unit_test(suite, the_device_gets_no_empty_segment);
 	unit_add(suite, Z3_growth_that_the_device_refuses_is_refused_after_a_shrink_too, 1,
 		 setup_nothing);
+	unit_test(suite, an_SRQ_that_fits_is_made_though_there_is_no_memory_for_it_to_grow);
 	unit_test(suite, a_flush_that_never_comes_is_counted_once);
 	unit_test(suite, each_end_of_an_Endpoint_leaves_the_device_time_to_flush);
 }

@@ -53,8 +53,9 @@ struct stub_config {
 	bool late;         /* a completion shows only when its CQ is armed, and raises no event */
 	bool quiet_accept; /* the accepting side learns of a connection by rdma_notify only */
 	int max_srq_sge;
-	bool srq_resizes; /* the size of an SRQ can be changed */
-	bool cleans;      /* the completions of a QP leave its CQs when it is destroyed */
+	uint32_t srq_memory; /* no memory for an SRQ that is larger; 0: there is */
+	bool srq_resizes;    /* the size of an SRQ can be changed */
+	bool cleans;         /* the completions of a QP leave its CQs when it is destroyed */
 	/* Flushed requests show after so many polls of their QP's receive CQ that found nothing. */
 	int flush_polls;
 	/* LAST_WQE_REACHED comes after so many more; -1: never */
