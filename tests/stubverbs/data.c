@@ -259,7 +259,7 @@ static void start(struct stub_qp *qp, const struct ibv_send_wr *wr)
 static bool can_start(const struct stub_qp *qp, const struct ibv_send_wr *wr)
 {
 	/* A QP that was destroyed does not answer. */
-	return qp->peer &&
+	return qp->peer && qp->peer->v.state != IBV_QPS_ERR &&
 	       (wr->opcode != IBV_WR_SEND || qp->peer->recv->put != qp->peer->recv->get);
 }
 
