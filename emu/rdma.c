@@ -118,7 +118,7 @@ void emu_rdma_fill(struct emu_world *w, const struct emu_qp *qp, uint32_t index,
 static int post_flushed(struct emu_world *w, struct emu_qp *qp, const struct nic_send_wr *wr)
 {
 	/* The program still gets a key, which never becomes valid. */
-	if (wr->opcode == NIC_OP_BIND && wr->mw && !wr->rkey)
+	if (wr->opcode == NIC_OP_BIND && wr->mw && !wr->rkey && qp->sq.max > 0)
 		emu_mw_key(w, wr);
 	return emu_tx_post_flushed(w, qp, wr);
 }

@@ -129,6 +129,9 @@ EMU_COLD int emu_tx_post_flushed(struct emu_world *w, struct emu_qp *qp,
 				    .opcode = wr->opcode,
 				    .flags = wr->flags };
 
+	/* It completes at once, so only a queue without entries is ever full. */
+	if (qp->sq.max == 0)
+		return -EAGAIN;
 	/* Lines of uDAPL have no message that is on no connection. */
 	if (w->fab->trace_on && qp->noun != NIC_NOUN_EP)
 		emu_trace_post(w, qp, wr, 0);

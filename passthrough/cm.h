@@ -25,8 +25,9 @@ void hw_on_request(struct hw_listener *listener, struct rdma_cm_event *event,
 void hw_on_qp_event(struct hw_qp *qp, struct rdma_cm_event *event, const uint8_t *private_data);
 void hw_fill_param(struct hw_qp *qp, struct rdma_conn_param *param);
 /*
- * A message arrived before librdmacm reported the connection: the peer may send as soon as it has
- * our answer. Report the connection to lib, which has to hear of it before the message.
+ * A message arrived at the passive side before librdmacm reported the connection: the peer may send
+ * as soon as it has our answer. Report the connection to lib, which has to hear of it before the
+ * message.
  */
 void hw_established_early(struct hw_qp *qp);
 

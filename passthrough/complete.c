@@ -3,6 +3,8 @@
  * Completions: translates a verbs completion to one of nic.h, and does the accounting of its work
  * queue: entries, counts, limits, and the end of a connection that an error tells of.
  */
+#include <stdlib.h>
+
 #include "cm.h"
 
 static const uint8_t statuses[] = {
@@ -87,26 +89,63 @@ static void srq_check_limit(struct hw_srq *srq)
 	srq->base.nic->up->srq_limit(srq->base.ctx);
 }
 
+/*
+ * A message has come before librdmacm's event. On the passive side it shows that there is a
+ * connection. On the active side of iWARP, where the kernel and not librdmacm moves the QP to its
+ * states, the answer's private data comes with that event: the message waits for it. True: so does
+ * this one. Without memory it comes too soon.
+ */
+static HW_COLD bool complete_is_early(struct hw_qp *qp, const struct ibv_wc *verbs)
+{
+	bool success = verbs->status == IBV_WC_SUCCESS;
+	struct hw_early *early;
+
+	if (qp->passive && success)
+		hw_established_early(qp);
+	if (qp->passive || (!success && STAILQ_EMPTY(&qp->early)))
+		return false;
+	early = malloc(sizeof(*early));
+	if (!early)
+		return false;
+	early->verbs = *verbs;
+	STAILQ_INSERT_TAIL(&qp->early, early, link);
+	return true;
+}
+
+void hw_complete_early(struct hw_qp *qp)
+{
+	struct hw_cq *cq = hw_cq_of(qp, qp->init.recv_cq);
+	struct hw_early_list all = STAILQ_HEAD_INITIALIZER(all);
+	struct hw_early *early;
+	struct nic_wc wc;
+
+	/* An error among them ends the connection, which calls this again. */
+	STAILQ_CONCAT(&all, &qp->early);
+	while ((early = STAILQ_FIRST(&all)) != NULL) {
+		STAILQ_REMOVE_HEAD(&all, link);
+		if (hw_complete(cq, &early->verbs, &wc))
+			hw_cq_add(cq, &wc);
+		free(early);
+	}
+}
+
 static bool complete_recv(struct hw_wqe *wqe, const struct ibv_wc *verbs, struct nic_wc *wc,
 			  struct hw_cq *cq)
 {
-	struct hw_srq *srq = NULL;
-	struct hw_qp *qp;
+	struct hw_srq *srq = wqe->kind == HW_WQE_SRQ ? wqe->own : NULL;
+	struct hw_qp *qp = srq ? hw_qp_by_number(hw_nic(cq->base.nic), verbs->qp_num)
+			       : hw_qp(wqe->qp);
 
-	if (wqe->kind != HW_WQE_SRQ) {
-		qp = hw_qp(wqe->qp);
-		qp->rq.end += HW_WQ_STEP;
-	} else {
-		srq = wqe->own;
+	if (HW_UNLIKELY(qp && qp->state == HW_QP_CONNECTING) && complete_is_early(qp, verbs))
+		return false;
+	if (srq)
 		free_srq_wqe(srq, wqe);
-		qp = hw_qp_by_number(hw_nic(cq->base.nic), verbs->qp_num);
-		/* The QP was destroyed, and its completions were thrown away with it. */
-		if (HW_UNLIKELY(!qp))
-			return false;
-	}
+	else
+		qp->rq.end += HW_WQ_STEP;
+	/* The QP was destroyed, and its completions were thrown away with it. */
+	if (HW_UNLIKELY(!qp))
+		return false;
 	wc->qp = &qp->base;
-	if (HW_UNLIKELY(qp->state == HW_QP_CONNECTING && wc->status == NIC_WC_SUCCESS))
-		hw_established_early(qp);
 	wc->flags = (uint8_t)(wqe->flags | (cq->base.picks ? 0 : NIC_WR_SOLICITED));
 	wc->length = wc->status == NIC_WC_SUCCESS ? verbs->byte_len : 0;
 	if (wc->status != NIC_WC_FLUSHED || srq)

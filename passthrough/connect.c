@@ -226,6 +226,7 @@ static void become_connected(struct hw_qp *qp, const struct nic_conn_param *peer
 	hw_qp_set_state(qp, HW_QP_CONNECTED);
 	set_rnr_timer(qp);
 	qp->base.nic->up->established(qp->base.ctx, peer);
+	hw_complete_early(qp);
 }
 
 static void on_established(struct hw_qp *qp, const struct rdma_cm_event *event,
@@ -248,8 +249,6 @@ static void on_established(struct hw_qp *qp, const struct rdma_cm_event *event,
 
 void hw_established_early(struct hw_qp *qp)
 {
-	if (!qp->passive)
-		return;
 	/* librdmacm's own event comes later, and is ignored. */
 	if (!hw_nic(qp->base.nic)->iwarp)
 		rdma_notify(qp->cm.id, IBV_EVENT_COMM_EST);

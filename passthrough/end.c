@@ -12,8 +12,13 @@
 #define TICK_NS    1000000ul
 #define TICKS_OPEN 50u  /* for the event that tells the cause of a flush */
 #define TICKS_SRQ  5u   /* for the LAST_WQE_REACHED event of a QP with an SRQ */
-#define TICKS_ERR  3u   /* for an iWARP connection to close in order */
+#define TICKS_ERR  3u   /* for an iWARP device to flush by itself */
 #define TICKS_MAX  200u /* for the flush */
+/*
+ * For an iWARP stream that the program ends gracefully to close in order. It may have to be sent
+ * again: TCP does so after 0.2 s, 0.4 s and 0.8 s.
+ */
+#define TICKS_CLOSE 2000u
 
 static bool end_is_connected(const struct hw_qp *qp)
 {
@@ -67,8 +72,9 @@ void hw_end(struct hw_qp *qp, enum nic_conn_end why)
 	hw_timer_stop(&qp->deadline);
 	end_hang_up(qp, why);
 	hw_qp_set_state(qp, HW_QP_ENDING);
+	hw_complete_early(qp);
 	qp->why = why;
-	qp->ticks = 0;
+	qp->ticks = qp->close_ticks = 0;
 	qp->sq.posted = qp->sq.put;
 	qp->rq.posted = qp->verbs ? qp->rq.put : hw_wq_get(&qp->rq);
 	if (!listed)
@@ -108,6 +114,17 @@ static bool end_has_given_back(const struct hw_qp *qp)
 	return !qp->init.srq || !qp->fed || qp->last_wqe || qp->ticks >= TICKS_SRQ;
 }
 
+/*
+ * A Send may have completed as soon as TCP had it. If the QP goes to the error state or is
+ * destroyed, irdma resets the stream, and what has not arrived is lost. librdmacm tells when the
+ * peer has closed the stream, too.
+ */
+static bool end_is_closing(const struct hw_qp *qp)
+{
+	return hw_nic(qp->base.nic)->iwarp && qp->graceful && qp->hung_up &&
+	       qp->why == NIC_END_DISCONNECTED && qp->close_ticks < TICKS_CLOSE;
+}
+
 static void end_finish(struct hw_qp *qp)
 {
 	struct nic *nic = qp->base.nic;
@@ -128,6 +145,10 @@ static void end_tick(struct hw_qp *qp)
 	if (qp->state == HW_QP_DRAINING) {
 		if (hw_wq_used(&qp->sq) == 0)
 			hw_end(qp, NIC_END_DISCONNECTED);
+		return;
+	}
+	if (end_is_closing(qp)) {
+		qp->close_ticks++;
 		return;
 	}
 	qp->ticks++;
@@ -166,6 +187,7 @@ void hw_disconnect(struct nic_qp *base, bool abrupt)
 {
 	struct hw_qp *qp = hw_qp(base);
 
+	qp->graceful = !abrupt;
 	if (qp->state == HW_QP_CONNECTED && !abrupt) {
 		hw_qp_drain(qp);
 		if (qp->state == HW_QP_CONNECTED && hw_wq_used(&qp->sq) > 0) {

@@ -43,13 +43,12 @@
 #include "knobs.h"
 #include "wq.h"
 
-#define HW_COLD        __attribute__((cold, noinline))
-#define HW_UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define HW_INLINE      64u  /* bytes that a post may carry inline, if the device can */
-#define HW_QP_BUCKETS  1024 /* of QPs, by QP number */
-#define HW_SEGMENTS    64   /* at most, of any request */
-#define HW_IB_PRIVATE \
-	56u /* private data of a request on InfiniBand and RoCE; its last byte is a length */
+#define HW_COLD          __attribute__((cold, noinline))
+#define HW_UNLIKELY(x)   __builtin_expect(!!(x), 0)
+#define HW_INLINE        64u   /* bytes that a post may carry inline, if the device can */
+#define HW_QP_BUCKETS    1024  /* of QPs, by QP number */
+#define HW_SEGMENTS      64    /* at most, of any request */
+#define HW_IB_PRIVATE    56u   /* private data of a request on InfiniBand; the last is a length */
 #define HW_IB_LENGTH     0x80u /* set in that byte, if the peer is libdat */
 #define HW_IWARP_PRIVATE 196u
 
@@ -214,7 +213,8 @@ struct hw_srq {
 	struct ibv_sge sge;
 	struct ibv_recv_wr *bad;
 	uint32_t max_wr;   /* the size that lib knows */
-	uint32_t capacity; /* entries, here and in the device */
+	uint32_t capacity; /* entries here */
+	uint32_t device;   /* and in the device, which may have been made smaller since */
 	uint32_t posted;   /* not completed */
 	uint32_t limit;    /* 0: not armed */
 	struct hw_wqe *free;
@@ -270,14 +270,16 @@ struct hw_qp {
 	uint8_t rd_in, rd_out;
 	uint8_t private_size;
 	uint8_t private_data[HW_IWARP_PRIVATE];
+	STAILQ_HEAD(hw_early_list, hw_early) early; /* complete.c */
 
 	/* the end of the connection: end.c */
 	TAILQ_ENTRY(hw_qp) in_ending;
 	enum nic_conn_end why;
-	bool why_unknown;   /* a flush was seen, and not its cause */
-	bool fed;           /* it may have taken Receives of its SRQ */
-	bool last_wqe;      /* and has flushed them */
-	unsigned int ticks; /* waited for the flush */
+	bool why_unknown;                /* a flush was seen, and not its cause */
+	bool graceful;                   /* the program has ended it so, and not abruptly since */
+	bool fed;                        /* it may have taken Receives of its SRQ */
+	bool last_wqe;                   /* and has flushed them */
+	unsigned int close_ticks, ticks; /* waited for the peer to close a stream; for the flush */
 };
 
 struct hw_listener {
@@ -285,6 +287,12 @@ struct hw_listener {
 	struct hw_cm cm;
 	uint64_t port;
 	LIST_ENTRY(hw_listener) link;
+};
+
+/* A completed Receive that lib is to see only after ESTABLISHED. */
+struct hw_early {
+	STAILQ_ENTRY(hw_early) link;
+	struct ibv_wc verbs;
 };
 
 /* A connection request that lib has not answered. */
@@ -438,6 +446,8 @@ static inline bool hw_cq_watched(const struct hw_cq *cq)
 bool hw_complete(struct hw_cq *cq, const struct ibv_wc *verbs, struct nic_wc *wc);
 /* The same for any polled completion other than the success of a usual request. */
 const struct nic_wc *hw_cq_other(struct hw_cq *cq, const struct ibv_wc *polled);
+/* The QP is not connecting any more: lib gets the messages that came before its ESTABLISHED. */
+void hw_complete_early(struct hw_qp *qp);
 
 /* ---- srq.c ---- */
 int hw_srq_create(struct nic_pd *pd, uint32_t max_wr, uint32_t max_sge, uint32_t name, void *ctx,

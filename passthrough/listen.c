@@ -10,7 +10,7 @@
 #include "names.h"
 
 #define PORT_MAX 65535u
-#define BACKLOG  128
+#define BACKLOG  0 /* requests not read yet: as many as the system allows */
 
 static void set_port(struct sockaddr_storage *addr, uint64_t port)
 {

@@ -259,6 +259,7 @@ int hw_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, str
 	qp->cm.kind = HW_CM_QP;
 	qp->init = *init;
 	qp->soft = qp->hard = NIC_LIMIT_NONE;
+	STAILQ_INIT(&qp->early);
 	hw_quick_init(qp);
 	ev_timer_init(&qp->deadline, qp_on_deadline, 0, 0);
 	err = hw_wq_init_both(&qp->base, &init->cap, init->srq != NULL, &qp->sq, &qp->rq);
@@ -344,6 +345,7 @@ uint32_t hw_qp_reset(struct nic_qp *base)
 	hw_end_forget(qp);
 	/* Before the flush, which would otherwise end the connection again. */
 	hw_qp_set_state(qp, HW_QP_IDLE);
+	hw_complete_early(qp);
 	if (was != HW_QP_IDLE || hw_wq_used(&qp->rq) > 0) {
 		/* The peer sees the reset as a disconnect. */
 		if (was == HW_QP_CONNECTED || was == HW_QP_DRAINING)
@@ -354,7 +356,7 @@ uint32_t hw_qp_reset(struct nic_qp *base)
 	forget_requests(qp);
 	qp->taken = 0;
 	qp->passive = qp->replied = qp->why_unknown = qp->unanswered = false;
-	qp->hung_up = qp->parted = false;
+	qp->hung_up = qp->parted = qp->graceful = false;
 	return 0;
 }
 

@@ -99,14 +99,30 @@ static int srq_quick_recv(struct nic_srq *base, uint64_t addr, uint32_t length, 
 
 /* ---- creating, resizing ---- */
 
+/* With room to grow, or at least as large as wanted. */
+static int srq_create_verbs(struct hw_srq *srq, struct nic_pd *pd, uint32_t max_sge)
+{
+	struct ibv_srq_init_attr attr = { .srq_context = srq,
+					  .attr = { .max_wr = srq->device, .max_sge = max_sge } };
+
+	errno = 0;
+	srq->verbs = ibv_create_srq(hw_pd(pd)->verbs, &attr);
+	if (!srq->verbs && srq->device > srq->max_wr) {
+		srq->device = srq->max_wr;
+		attr.attr.max_wr = srq->max_wr;
+		attr.attr.max_sge = max_sge;
+		errno = 0;
+		srq->verbs = ibv_create_srq(hw_pd(pd)->verbs, &attr);
+	}
+	return srq->verbs ? 0 : hw_explain_no_memory(hw_errno());
+}
+
 int hw_srq_create(struct nic_pd *pd, uint32_t max_wr, uint32_t max_sge, uint32_t name, void *ctx,
 		  struct nic_srq **out)
 {
 	struct hw_nic *n = hw_nic(pd->nic);
-	struct ibv_srq_init_attr attr = { .attr = { .max_wr = capacity_for(n, max_wr),
-						    .max_sge = max_sge } };
 	struct hw_srq *srq;
-	int err = -ENOMEM;
+	int err;
 
 	(void)name;
 	if (n->srqs >= n->attr.max_srq)
@@ -116,25 +132,23 @@ int hw_srq_create(struct nic_pd *pd, uint32_t max_wr, uint32_t max_sge, uint32_t
 		return -ENOMEM;
 	srq->base = (struct nic_srq){ .nic = pd->nic, .ctx = ctx };
 	srq->max_wr = max_wr;
+	srq->device = capacity_for(n, max_wr);
 	srq->quick.recv = srq_quick_recv;
 	srq->wr = (struct ibv_recv_wr){ .sg_list = &srq->sge, .num_sge = 1 };
 	LIST_INIT(&srq->chunks);
 	LIST_INIT(&srq->qps);
-	if (!add_wqes(srq, attr.attr.max_wr))
+	err = srq_create_verbs(srq, pd, max_sge);
+	if (err)
 		goto free_srq;
-	attr.srq_context = srq;
-	errno = 0;
-	srq->verbs = ibv_create_srq(hw_pd(pd)->verbs, &attr);
-	if (!srq->verbs) {
-		err = hw_explain_no_memory(hw_errno());
-		goto free_chunks;
+	if (!add_wqes(srq, srq->device)) {
+		ibv_destroy_srq(srq->verbs);
+		err = -ENOMEM;
+		goto free_srq;
 	}
 	n->srqs++;
 	*out = &srq->base;
 	return 0;
 
-free_chunks:
-	free_wqes(srq);
 free_srq:
 	free(srq);
 	return err;
@@ -164,7 +178,7 @@ void hw_srq_destroy(struct nic_srq *base)
 	hw_destroy_after(&srq->deferred);
 }
 
-/* The device has to resize it only above the capacity that it was created with. */
+/* If the device cannot, it has to be large enough already. */
 static int srq_resize_verbs(struct hw_srq *srq, uint32_t max_wr)
 {
 	struct ibv_srq_attr attr = { .max_wr = max_wr };
@@ -173,10 +187,14 @@ static int srq_resize_verbs(struct hw_srq *srq, uint32_t max_wr)
 
 	if (max_wr > before && !add_wqes(srq, max_wr - before))
 		return -ENOMEM;
-	if (ibv_modify_srq(srq->verbs, &attr, IBV_SRQ_MAX_WR) == 0)
+	if (ibv_modify_srq(srq->verbs, &attr, IBV_SRQ_MAX_WR) == 0) {
+		srq->device = max_wr;
+		return 0;
+	}
+	if (max_wr <= srq->device)
 		return 0;
 	if (max_wr <= before)
-		return 0;
+		return -ENOMEM;
 	/* The new entries are the first of the free list: take them off. */
 	chunk = LIST_FIRST(&srq->chunks);
 	srq->free = chunk->wqes[max_wr - before - 1].next;
@@ -206,7 +224,7 @@ int hw_srq_resize(struct nic_srq *base, uint32_t max_wr)
 
 	if (hw_srq_count(base) > max_wr)
 		return -EINVAL;
-	if (resizes || max_wr > srq->capacity)
+	if (resizes || max_wr > srq->device)
 		err = srq_resize_verbs(srq, max_wr);
 	if (!err)
 		srq_set_size(srq, max_wr);

@@ -125,9 +125,10 @@ static DAT_RETURN evd_resize_locked(struct evd *evd, DAT_COUNT qlen)
 	}
 	evd_queue_replace(&evd->queue, &queue);
 	evd->qlen = qlen;
-	evd->overflowed = false;
-	evd_update_quick(evd);
 	evd_update_limit(evd);
+	/* While it is full the overflow goes on, and has been told. */
+	evd->overflowed = evd->overflowed && evd_count(evd) >= (uint32_t)qlen;
+	evd_update_quick(evd);
 	obj_trace(evd, "resize qlen=%d", qlen);
 	evd_queue_waiting_notes(evd);
 	return DAT_SUCCESS;

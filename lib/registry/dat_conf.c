@@ -13,6 +13,9 @@
 #define SHOWN_MAX   60 /* bytes of a field in an error message */
 #define VERSION_MAX 65535ul
 
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
+#define MARK_SIZE       (sizeof(BYTE_ORDER_MARK) - 1)
+
 /* ---- fields of a line ---- */
 
 /*
@@ -324,6 +327,9 @@ struct dat_conf *dat_conf_parse(const char *path, char *text, size_t length)
 	conf->path = strdup(path);
 	if (!conf->path)
 		goto free_conf;
+	/* Some editors begin a file with a byte order mark. */
+	if (length >= MARK_SIZE && memcmp(text, BYTE_ORDER_MARK, MARK_SIZE) == 0)
+		text += MARK_SIZE;
 	for (unsigned int line = 1; text < end; line++, text = line_end + 1) {
 		line_end = memchr(text, '\n', (size_t)(end - text));
 		if (!line_end)

@@ -237,30 +237,46 @@ static bool registry_is_ours(const char *name)
 
 /* ---- list ---- */
 
-/* The list under construction; `infos` grows as needed. */
+/* Where a description is from. A lookup asks the last of these first. */
+enum source {
+	SOURCE_BUILT_IN,
+	SOURCE_CONF,
+	SOURCE_REGISTRY,
+};
+
+struct listed {
+	DAT_PROVIDER_INFO info;
+	enum source source;
+};
+
+/* The list under construction; `all` grows as needed. */
 struct listing {
-	DAT_PROVIDER_INFO *infos;
+	struct listed *all;
 	DAT_COUNT n, room;
 	bool failed;
 };
 
-static void listing_add(struct listing *l, const DAT_PROVIDER_INFO *info)
+static void listing_add(struct listing *l, const DAT_PROVIDER_INFO *info, enum source source)
 {
-	for (DAT_COUNT i = 0; i < l->n; i++)
-		if (strcmp(l->infos[i].ia_name, info->ia_name) == 0)
-			return;
+	for (DAT_COUNT i = 0; i < l->n; i++) {
+		if (strcmp(l->all[i].info.ia_name, info->ia_name) != 0)
+			continue;
+		if (l->all[i].source < source)
+			l->all[i] = (struct listed){ *info, source };
+		return;
+	}
 	if (l->n == l->room) {
 		DAT_COUNT room = l->room ? 2 * l->room : 16;
-		void *larger = realloc(l->infos, (size_t)room * sizeof(*l->infos));
+		void *larger = realloc(l->all, (size_t)room * sizeof(*l->all));
 
 		if (!larger) {
 			l->failed = true;
 			return;
 		}
-		l->infos = larger;
+		l->all = larger;
 		l->room = room;
 	}
-	l->infos[l->n++] = *info;
+	l->all[l->n++] = (struct listed){ *info, source };
 }
 
 static void listing_add_lines(struct listing *l, const struct dat_conf *conf, bool is_default)
@@ -270,12 +286,10 @@ static void listing_add_lines(struct listing *l, const struct dat_conf *conf, bo
 	TAILQ_FOREACH(line, &conf->entries, link)
 		if (line->is_default == is_default &&
 		    line->info.dapl_version_major == DAT_VERSION_MAJOR)
-			listing_add(l, &line->info);
+			listing_add(l, &line->info, SOURCE_CONF);
 }
 
-/*
- * Add each name once, with the first description that a lookup would find. Our adapters come first.
- */
+/* Add each name once, with the description that a lookup finds. Our adapters come first. */
 static bool listing_fill(struct listing *l, struct backend *b)
 {
 	const struct dat_conf *conf;
@@ -283,7 +297,7 @@ static bool listing_fill(struct listing *l, struct backend *b)
 	DAT_PROVIDER_INFO info;
 
 	for (unsigned int i = 0; i < BUILT_IN_LISTED && built_in_info(b, i, &info); i++)
-		listing_add(l, &info);
+		listing_add(l, &info, SOURCE_BUILT_IN);
 	loader_lock();
 	conf = dat_conf_now();
 	if (conf) {
@@ -293,7 +307,7 @@ static bool listing_fill(struct listing *l, struct backend *b)
 	loader_unlock();
 	pthread_mutex_lock(&registry.lock);
 	TAILQ_FOREACH(entry, &registry.entries, link)
-		listing_add(l, &entry->info);
+		listing_add(l, &entry->info, SOURCE_REGISTRY);
 	pthread_mutex_unlock(&registry.lock);
 	return conf && !l->failed;
 }
@@ -308,7 +322,7 @@ static DAT_RETURN listing_copy(const struct listing *l, DAT_COUNT max, DAT_COUNT
 		if (!list || !list[i])
 			return BAD_ARG(3);
 	for (DAT_COUNT i = 0; i < l->n; i++)
-		*list[i] = l->infos[i];
+		*list[i] = l->all[i].info;
 	return DAT_SUCCESS;
 }
 
@@ -328,7 +342,7 @@ DAT_RETURN dat_registry_list_providers(DAT_COUNT max, DAT_COUNT *entries,
 		ret = DAT_FAIL(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
 	else
 		ret = listing_copy(&l, max, entries, list);
-	free(l.infos);
+	free(l.all);
 	return ret;
 }
 

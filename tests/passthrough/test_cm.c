@@ -168,6 +168,33 @@ START_TEST(a_late_rejection_may_follow_a_flush)
 }
 END_TEST
 
+/* ---- many at once ---- */
+
+/* More than the event thread has read: it may be held up while many connections end. */
+START_TEST(five_hundred_requests_at_once_all_arrive)
+{
+	enum {
+		MANY = 500
+	};
+	DAT_EP_HANDLE eps[MANY];
+
+	w.b.cr = make_evd(&w.b, MANY, DAT_EVD_CR_FLAG);
+	w.a.connect = make_evd(&w.a, 2 * MANY, DAT_EVD_CONNECTION_FLAG);
+	listen_at(&w.b, QUAL);
+	stub_config.lose = STUB_REQ;
+	stub_config.resends = false;
+	for (int i = 0; i < MANY; i++) {
+		eps[i] = plain_ep(&w.a);
+		must(try_connect(eps[i], &w.b, QUAL, DAT_TIMEOUT_INFINITE));
+	}
+	stub_settle();
+	stub_resend();
+	stub_settle();
+	expect_no_event(w.a.connect);
+	ck_assert_int_eq(drain(w.b.cr), MANY);
+}
+END_TEST
+
 /* ---- ends in progress ---- */
 
 /* Neither can be over: the device does not flush, or a Send has no Receive. */
@@ -511,6 +538,7 @@ static void fill(Suite *suite)
 		 setup_on_infiniband);
 	unit_add(suite, private_data_of_another_peer_loses_a_byte_only_if_libdat_could_have_sent_it,
 		 1, setup_on_infiniband);
+	unit_test(suite, five_hundred_requests_at_once_all_arrive);
 	unit_test_loop(suite, an_EP_that_is_freed_while_its_connection_ends_is_forgotten, 2);
 	unit_add(suite, an_EP_that_is_freed_while_it_asks_has_no_deadline_any_more, 1,
 		 setup_on_infiniband);

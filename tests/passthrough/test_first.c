@@ -219,6 +219,93 @@ START_TEST(a_connection_that_the_device_knows_of_is_established)
 }
 END_TEST
 
+/* ---- iWARP: the side that asks ---- */
+
+/* The side that accepts sends as soon as it has answered, and the other has not read the answer. */
+static void accept_and_greet(bool srq)
+{
+	char hello[] = { 'h', 'e', 'l', 'l', 'o' };
+	DAT_CR_HANDLE cr;
+
+	stub_config = (struct stub_config){ .iwarp = true, .hears_late = true };
+	setup_sides();
+	w.b.ep = plain_ep(&w.b);
+	if (srq) {
+		w.a.srq = make_srq(&w.a, 4, DAT_SRQ_LW_DEFAULT);
+		w.a.ep = srq_ep(&w.a, w.a.srq);
+		post_srqs(&w.a, 0, 2);
+	} else {
+		w.a.ep = plain_ep(&w.a);
+		post_recvs(&w.a, w.a.ep, 0, 2);
+	}
+	cr = request(w.a.ep, &w.b, QUAL);
+	must(dat_cr_accept(cr, w.b.ep, sizeof(hello), hello));
+	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	for (int i = 2; i < 4; i++) {
+		post_send(&w.b, w.b.ep, i, SHORT);
+		expect_dto(w.b.request, w.b.ep, i, DAT_DTO_SUCCESS);
+	}
+	/* The program could not answer it yet. */
+	expect_no_event(w.a.recv);
+	expect_state(w.a.ep, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
+}
+
+START_TEST(a_greeting_that_overtakes_the_answer_comes_after_ESTABLISHED)
+{
+	DAT_CONNECTION_EVENT_DATA *data;
+	DAT_COUNT nmore;
+	DAT_EVENT event;
+
+	accept_and_greet(_i);
+	stub_resend();
+	must(dat_evd_wait(w.a.recv, DAT_TIMEOUT_INFINITE, 1, &event, &nmore));
+	expect_state(w.a.ep, DAT_EP_STATE_CONNECTED);
+	ck_assert_int_eq(event.event_data.dto_completion_event_data.user_cookie.as_64, 0);
+	expect_dto(w.a.recv, w.a.ep, 1, DAT_DTO_SUCCESS);
+	must(dat_evd_dequeue(w.a.connect, &event));
+	ck_assert_int_eq(event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
+	data = &event.event_data.connect_event_data;
+	ck_assert_int_eq(data->private_data_size, 5);
+	ck_assert_mem_eq(data->private_data, "hello", 5);
+	post_recv(&w.b, w.b.ep, 5);
+	post_send(&w.a, w.a.ep, 4, SHORT);
+	expect_dto(w.b.recv, w.b.ep, 5, DAT_DTO_SUCCESS);
+}
+END_TEST
+
+/* Its buffers are not lost: of an SRQ they have to come back. */
+START_TEST(a_greeting_that_overtakes_the_end_of_the_attempt_is_there)
+{
+	accept_and_greet(_i);
+	must(dat_ep_disconnect(w.a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	expect_dto(w.a.recv, w.a.ep, 0, DAT_DTO_SUCCESS);
+	expect_dto(w.a.recv, w.a.ep, 1, DAT_DTO_SUCCESS);
+	if (_i)
+		srq_counts(w.a.srq, 4, 0, 0);
+}
+END_TEST
+
+START_TEST(Q4_a_greeting_to_an_Endpoint_that_is_freed_gives_its_buffers_back)
+{
+	int objects;
+
+	accept_and_greet(_i);
+	objects = stub_objects();
+	must(dat_ep_free(w.a.ep));
+	w.a.ep = NO_HANDLE;
+	if (_i)
+		srq_counts(w.a.srq, 4, 0, 0);
+	expect_no_event(w.a.recv);
+	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	stub_await_objects(objects - 2);
+}
+END_TEST
+
+static void setup_nothing(void)
+{
+}
+
 static void fill(Suite *suite)
 {
 	unit_test(suite, the_first_message_can_be_answered_though_librdmacm_is_late);
@@ -229,6 +316,12 @@ static void fill(Suite *suite)
 	unit_test(suite, E1_a_resize_counts_ESTABLISHED_beside_the_message_that_brings_it);
 	unit_test(suite, a_software_event_finds_no_room_beside_completions_that_come_meanwhile);
 	unit_test(suite, a_connection_that_the_device_knows_of_is_established);
+	unit_add(suite, a_greeting_that_overtakes_the_answer_comes_after_ESTABLISHED, 2,
+		 setup_nothing);
+	unit_add(suite, a_greeting_that_overtakes_the_end_of_the_attempt_is_there, 2,
+		 setup_nothing);
+	unit_add(suite, Q4_a_greeting_to_an_Endpoint_that_is_freed_gives_its_buffers_back, 2,
+		 setup_nothing);
 }
 
 int main(void)

@@ -3,6 +3,7 @@
  * The Receives of an SRQ come back from a QP that is destroyed, on devices of tests/stubverbs that
  * take their time, and that remove the completions of a destroyed QP from its CQs.
  */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "tests/stubverbs/stub.h"
@@ -216,6 +217,50 @@ START_TEST(the_device_gets_no_empty_segment)
 }
 END_TEST
 
+/*
+ * Z3: the device has made the queue smaller, as asked. That it was larger before does not mean that
+ * there is room.
+ */
+START_TEST(Z3_growth_that_the_device_refuses_is_refused_after_a_shrink_too)
+{
+	stub_config.srq_resizes = true;
+	setup_sides();
+	srq_pair(4 * SIZE);
+	must(dat_srq_resize(w.b.srq, SIZE));
+	stub_fail("ibv_modify_srq max_wr", 1, ENOMEM, false);
+	must_fail(dat_srq_resize(w.b.srq, 2 * SIZE), DAT_INSUFFICIENT_RESOURCES, ANY_SUBTYPE);
+	srq_counts(w.b.srq, SIZE, 0, 0);
+	must(dat_srq_resize(w.b.srq, 2 * SIZE));
+	post_srqs(&w.b, 0, 2 * SIZE);
+	srq_counts(w.b.srq, 2 * SIZE, 2 * SIZE, 2 * SIZE);
+}
+END_TEST
+
+/* Room for a resize is not worth a refusal: this process may lock no more memory. */
+START_TEST(an_SRQ_that_fits_is_made_though_there_is_no_memory_for_it_to_grow)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = SIZE + 1, .max_recv_iov = 1 };
+	DAT_SRQ_HANDLE srq;
+	int objects;
+
+	stub_config.srq_memory = SIZE;
+	srq_pair(SIZE);
+	post_srqs(&w.b, 0, SIZE);
+	must_fail(dat_srq_resize(w.b.srq, SIZE + 1), DAT_INSUFFICIENT_RESOURCES, ANY_SUBTYPE);
+	srq_counts(w.b.srq, SIZE, SIZE, SIZE);
+	deliver(&w.a, w.a.ep, SIZE);
+	ck_assert_int_eq(drain(w.b.recv), SIZE);
+	objects = stub_objects();
+	must_fail(dat_srq_create(w.b.ia, w.b.pz, &attr, &srq), DAT_INSUFFICIENT_RESOURCES,
+		  ANY_SUBTYPE);
+	ck_assert_int_eq(stub_objects(), objects);
+}
+END_TEST
+
+static void setup_nothing(void)
+{
+}
+
 static void fill(Suite *suite)
 {
 	unit_test_loop(suite, Q4_a_freed_Endpoint_gives_back_what_it_took_from_its_SRQ,
@@ -224,6 +269,9 @@ static void fill(Suite *suite)
 		       COUNT(devices));
 	unit_test(suite, five_hundred_connections_leave_no_object_and_no_Receive_behind);
 	unit_test(suite, the_device_gets_no_empty_segment);
+	unit_add(suite, Z3_growth_that_the_device_refuses_is_refused_after_a_shrink_too, 1,
+		 setup_nothing);
+	unit_test(suite, an_SRQ_that_fits_is_made_though_there_is_no_memory_for_it_to_grow);
 	unit_test(suite, a_flush_that_never_comes_is_counted_once);
 	unit_test(suite, each_end_of_an_Endpoint_leaves_the_device_time_to_flush);
 }

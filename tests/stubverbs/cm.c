@@ -16,6 +16,7 @@
 #define REJECT_NO_LISTENER 8
 #define REJECT_STALE       10
 #define RESEND_US          5000
+#define BACKLOG_MOST       1024 /* net.rdma_ucm.max_backlog */
 
 struct stub_event {
 	struct rdma_cm_event v;
@@ -37,8 +38,10 @@ struct stub_id {
 	bool open; /* the connection manager has a connection: who accepts waits for RTU */
 	bool heard, answered; /* the peer's DREQ has come; its DREP is sent */
 	bool asked;
+	bool closes;   /* the peer has yet to hear of the end: stub_config.far */
 	bool gave_up;  /* an answer came, and it did not take it */
 	int unsettled; /* events taken and not acknowledged */
+	int backlog;   /* requests that may still wait to be read */
 	uint32_t qp_num;
 	uint8_t rd_in, rd_out, retries;
 	struct ibv_ece local_ece, remote_ece;
@@ -60,6 +63,8 @@ struct stub_lost {
 };
 
 static struct stub_lost *all_lost, **lost_end = &all_lost;
+static struct stub_id *late; /* hears of its connection late, */
+static struct stub_lost late_answer;
 static struct stub_id *ids;
 static uint16_t next_port = 40000;
 
@@ -138,6 +143,8 @@ int rdma_get_cm_event(struct rdma_event_channel *base, struct rdma_cm_event **ev
 			channel->end = &channel->first;
 		*event = &first->v;
 		id_of(first->v.id)->unsettled++;
+		if (first->v.listen_id)
+			id_of(first->v.listen_id)->backlog++;
 	}
 	stub_unlock();
 	if (!first)
@@ -330,6 +337,8 @@ int rdma_destroy_id(struct rdma_cm_id *base)
 	while (id->unsettled > 0)
 		stub_wait();
 	forget_events(id);
+	if (late == id)
+		late = NULL;
 	if (id->listens)
 		reject_unread(id);
 	if (id->peer) {
@@ -337,6 +346,8 @@ int rdma_destroy_id(struct rdma_cm_id *base)
 			send_message(id, STUB_DREP, NULL);
 		else if (id->open && !id->hung_up && !id->heard)
 			send_message(id, STUB_DREQ, NULL);
+		else if (id->closes)
+			tell(id->peer, RDMA_CM_EVENT_DISCONNECTED, 0);
 		else if (rejects(id))
 			send_message(id, STUB_REJ, &nothing);
 		id->peer->peer = NULL;
@@ -506,10 +517,10 @@ int rdma_notify(struct rdma_cm_id *id, enum ibv_event_type event)
 
 int rdma_listen(struct rdma_cm_id *id, int backlog)
 {
-	(void)backlog;
 	if (refused("rdma_listen"))
 		return -1;
 	stub_lock();
+	id_of(id)->backlog = backlog > 0 && backlog < BACKLOG_MOST ? backlog : BACKLOG_MOST;
 	id_of(id)->listens = true;
 	stub_unlock();
 	return 0;
@@ -623,6 +634,12 @@ static void on_request(struct stub_id *id, const struct rdma_conn_param *param)
 		     stub_config.iwarp ? stub_config.reset : REJECT_NO_LISTENER);
 		return;
 	}
+	if (at->backlog == 0) {
+		set_asked(id, false);
+		tell(id, RDMA_CM_EVENT_REJECTED, REJECT_CONSUMER);
+		return;
+	}
+	at->backlog--;
 	child = new_id(at->v.channel, at->v.context, at->v.ps);
 	child->port = at->port;
 	child->remote_port = id->port;
@@ -665,6 +682,20 @@ static bool takes_answer(struct stub_id *asker, const struct stub_id *id)
 	return qp && qp->state != IBV_QPS_ERR && hear_answer(asker, id);
 }
 
+static void keep_message(struct stub_lost *kept, const struct rdma_conn_param *param)
+{
+	kept->param = *param;
+	if (param->private_data_len)
+		memcpy(kept->data, param->private_data, param->private_data_len);
+	kept->param.private_data = kept->data;
+}
+
+static void keep_answer(struct stub_id *id, const struct rdma_conn_param *param)
+{
+	late = id;
+	keep_message(&late_answer, param);
+}
+
 static void on_reply(struct stub_id *id, const struct rdma_conn_param *param)
 {
 	struct stub_qp *own = stub_qp_by_number(id->qp_num), *other;
@@ -686,7 +717,10 @@ static void on_reply(struct stub_id *id, const struct rdma_conn_param *param)
 	peer->open = true;
 	id->open = stub_config.iwarp;
 	set_asked(peer, false);
-	put_param(tell(peer, RDMA_CM_EVENT_ESTABLISHED, 0), param);
+	if (stub_config.hears_late)
+		keep_answer(peer, param);
+	else
+		put_param(tell(peer, RDMA_CM_EVENT_ESTABLISHED, 0), param);
 	if (!stub_config.quiet_accept)
 		send_message(peer, STUB_RTU, NULL);
 }
@@ -741,8 +775,35 @@ static void resend(uintptr_t serial)
 	stub_unlock();
 }
 
+/* What was sent arrives, and then the end. */
+static void close_stream(struct stub_id *id)
+{
+	struct stub_qp *qp = stub_qp_by_number(id->qp_num);
+
+	id->closes = false;
+	if (qp && id->qp_num)
+		stub_arrive(qp);
+	to_error(id);
+	tell(id, RDMA_CM_EVENT_DISCONNECTED, 0);
+	if (!id->peer)
+		return;
+	id->peer->hung_up = true;
+	to_error(id->peer);
+	tell(id->peer, RDMA_CM_EVENT_DISCONNECTED, 0);
+}
+
 void stub_resend(void)
 {
+	struct stub_id *id;
+
+	stub_lock();
+	for (id = ids; id; id = id->next)
+		if (id->closes)
+			close_stream(id);
+	if (late)
+		put_param(tell(late, RDMA_CM_EVENT_ESTABLISHED, 0), &late_answer.param);
+	late = NULL;
+	stub_unlock();
 	resend(UINTPTR_MAX);
 }
 
@@ -769,12 +830,8 @@ static void send_message(struct stub_id *id, enum stub_message message,
 	lost->message = message;
 	lost->from = id;
 	lost->to = id->peer;
-	if (param) {
-		lost->param = *param;
-		if (param->private_data_len)
-			memcpy(lost->data, param->private_data, param->private_data_len);
-		lost->param.private_data = lost->data;
-	}
+	if (param)
+		keep_message(lost, param);
 	*lost_end = lost;
 	lost_end = &lost->next;
 	lost->serial = ++serial;
@@ -853,6 +910,11 @@ int rdma_disconnect(struct rdma_cm_id *base)
 		return stub_config.iwarp ? -1 : 0;
 	}
 	id->hung_up = true;
+	if (stub_config.far && peer) {
+		id->closes = true;
+		stub_unlock();
+		return 0;
+	}
 	to_error(id);
 	id->answered = id->heard;
 	if (peer && !(stub_config.iwarp && id->heard))

@@ -259,7 +259,7 @@ static void start(struct stub_qp *qp, const struct ibv_send_wr *wr)
 static bool can_start(const struct stub_qp *qp, const struct ibv_send_wr *wr)
 {
 	/* A QP that was destroyed does not answer. */
-	return qp->peer &&
+	return qp->peer && qp->peer->v.state != IBV_QPS_ERR &&
 	       (wr->opcode != IBV_WR_SEND || qp->peer->recv->put != qp->peer->recv->get);
 }
 
@@ -322,6 +322,28 @@ int stub_post_send_behind(struct ibv_qp *base, struct ibv_send_wr *wr, struct ib
 {
 	place_write(qp_of(base));
 	return stub_post_send(base, wr, bad);
+}
+
+int stub_post_send_far(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	struct stub_qp *qp = qp_of(base);
+	int err;
+
+	if (qp->v.state != IBV_QPS_RTS)
+		return stub_post_send(base, wr, bad);
+	err = wait_for_recv(qp, wr);
+	if (err) {
+		*bad = wr;
+		return err;
+	}
+	qp->waiting[(qp->put - 1) & qp->mask].wr.send_flags &= ~(unsigned int)IBV_SEND_SIGNALED;
+	complete_send(qp, wr, IBV_WC_SUCCESS, IBV_WC_SEND, length_of(wr->sg_list, wr->num_sge));
+	return 0;
+}
+
+void stub_arrive(struct stub_qp *qp)
+{
+	resume(qp);
 }
 
 static int put_recv(struct stub_ring *ring, uint32_t most, const struct ibv_recv_wr *wr)
@@ -416,6 +438,8 @@ void stub_half_message(struct ibv_qp *base)
 
 void stub_flush(struct stub_qp *qp)
 {
+	if (stub_config.far)
+		qp->get = qp->put; /* they have completed */
 	while (qp->get != qp->put)
 		complete_send(qp, &qp->waiting[qp->get++ & qp->mask].wr, IBV_WC_WR_FLUSH_ERR,
 			      IBV_WC_SEND, 0);

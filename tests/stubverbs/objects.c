@@ -396,6 +396,11 @@ struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init
 		errno = EINVAL;
 		return NULL;
 	}
+	if (stub_config.srq_memory && init->attr.max_wr > stub_config.srq_memory) {
+		free(srq);
+		errno = ENOMEM;
+		return NULL;
+	}
 	srq->v = (struct ibv_srq){ .context = pd->context,
 				   .srq_context = init->srq_context,
 				   .pd = pd };
@@ -425,6 +430,9 @@ int ibv_modify_srq(struct ibv_srq *base, struct ibv_srq_attr *attr, int mask)
 
 	if (error)
 		return error;
+	if ((mask & IBV_SRQ_MAX_WR) && stub_config.srq_memory &&
+	    attr->max_wr > stub_config.srq_memory)
+		return ENOMEM;
 	if ((mask & IBV_SRQ_LIMIT) && attr->srq_limit > srq->max_wr)
 		return EINVAL;
 	if ((mask & IBV_SRQ_MAX_WR) && attr->max_wr < srq->ring.put - srq->ring.get)

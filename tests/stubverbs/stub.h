@@ -53,7 +53,9 @@ struct stub_config {
 	bool late;         /* a completion shows only when its CQ is armed, and raises no event */
 	bool quiet_accept; /* the accepting side learns of a connection by rdma_notify only */
 	int max_srq_sge;
-	bool cleans; /* the completions of a QP leave its CQs when it is destroyed */
+	uint32_t srq_memory; /* no memory for an SRQ that is larger; 0: there is */
+	bool srq_resizes;    /* the size of an SRQ can be changed */
+	bool cleans;         /* the completions of a QP leave its CQs when it is destroyed */
 	/* Flushed requests show after so many polls of their QP's receive CQ that found nothing. */
 	int flush_polls;
 	/* LAST_WQE_REACHED comes after so many more; -1: never */
@@ -65,6 +67,14 @@ struct stub_config {
 	int reset;
 	/* iWARP: a Send completes when sent; without a Receive it ends the connection */
 	bool early;
+	/* iWARP: who asks has a connection at once, and hears of it from stub_resend */
+	bool hears_late;
+	/*
+	 * iWARP: the peer is far away. A Send completes when sent, and arrives at the next
+	 * stub_resend, as does the end of the stream; not at all if the QP is moved to the error
+	 * state before.
+	 */
+	bool far;
 	/* iWARP: the bytes of a Write are in place before the next request of its QP, not sooner */
 	bool places_late;
 	int unresolved_addr, unresolved_route; /* so many attempts time out */
@@ -273,6 +283,9 @@ int stub_dealloc_mw(struct ibv_mw *mw);
 int stub_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 /* The same where the device places late. */
 int stub_post_send_behind(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+/* The same where the peer is far away; and the arrival of what was sent. */
+int stub_post_send_far(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+void stub_arrive(struct stub_qp *qp);
 int stub_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int stub_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int stub_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);

@@ -169,7 +169,8 @@ static int locked_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_sen
 	*bad = wr;
 	error = refused_post("ibv_post_send");
 	if (!error)
-		error = stub_post_send(qp, wr, bad);
+		error = stub_config.far ? stub_post_send_far(qp, wr, bad)
+					: stub_post_send(qp, wr, bad);
 	stub_unlock();
 	return error;
 }
@@ -223,8 +224,8 @@ static int locked_poll(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 }
 
 /*
- * Posts that may fail; and a QP that flushes late is destroyed, by another thread, while its CQs
- * are polled. Otherwise a post and a poll cost nothing extra.
+ * Posts that may fail, or arrive late; and a QP that flushes late is destroyed, by another thread,
+ * while its CQs are polled. Otherwise a post and a poll cost nothing extra.
  */
 static void lock_data_path(void)
 {
@@ -339,7 +340,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *dev)
 		stub_context->ops.bind_mw = stub_bind_mw;
 		stub_context->ops.alloc_mw = stub_alloc_mw;
 		stub_context->ops.dealloc_mw = stub_dealloc_mw;
-		if (refusals[0].call || stub_config.flush_polls)
+		if (refusals[0].call || stub_config.flush_polls || stub_config.far)
 			lock_data_path();
 	}
 	contexts++;
@@ -361,6 +362,12 @@ uint32_t stub_max_qp_wr(void)
 	return stub_config.max_qp_wr ? (uint32_t)stub_config.max_qp_wr : 4096;
 }
 
+static unsigned int device_caps(void)
+{
+	return (stub_config.no_windows ? 0u : IBV_DEVICE_MEM_WINDOW) |
+	       (stub_config.srq_resizes ? IBV_DEVICE_SRQ_RESIZE : 0u);
+}
+
 int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
 	int error = stub_refuses("ibv_query_device");
@@ -373,7 +380,7 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 		.max_mr_size = UINT64_MAX,
 		.max_qp = stub_config.max_qp ? stub_config.max_qp : STUB_QP - 1,
 		.max_qp_wr = (int)stub_max_qp_wr(),
-		.device_cap_flags = stub_config.no_windows ? 0 : IBV_DEVICE_MEM_WINDOW,
+		.device_cap_flags = device_caps(),
 		.max_sge = STUB_SGE,
 		.max_sge_rd = stub_config.iwarp ? 1 : STUB_SGE,
 		.max_cq = 4096,

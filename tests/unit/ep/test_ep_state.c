@@ -357,6 +357,31 @@ START_TEST(page_a_send_on_a_DISCONNECTED_endpoint_is_flushed_at_once)
 }
 END_TEST
 
+/* It has no place for a request in any state. */
+START_TEST(page_an_endpoint_without_requests_refuses_a_send_when_DISCONNECTED_too)
+{
+	DAT_EP_ATTR attr = ep_attr();
+	DAT_RMR_CONTEXT context = 5;
+	DAT_RMR_HANDLE rmr = make_rmr(&w.a);
+
+	attr.max_request_dtos = 0;
+	w.a.ep = plain_ep_with(&w.a, &attr);
+	w.b.ep = plain_ep(&w.b);
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+	must_fail(try_send(&w.a, w.a.ep, 0, SHORT), DAT_INSUFFICIENT_RESOURCES, ANY_SUBTYPE);
+	must(dat_ep_disconnect(w.b.ep, DAT_CLOSE_ABRUPT_FLAG));
+	run_quiet();
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	must_fail(try_send(&w.a, w.a.ep, 0, SHORT), DAT_INSUFFICIENT_RESOURCES, ANY_SUBTYPE);
+	must_fail(try_write(&w.a, w.a.ep, 0, remote(&w.b, 0, SHORT), 0), DAT_INSUFFICIENT_RESOURCES,
+		  ANY_SUBTYPE);
+	must_fail(try_bind(rmr, &w.a, w.a.ep, 1, SHORT, DAT_MEM_PRIV_ALL_FLAG, &context),
+		  DAT_INSUFFICIENT_RESOURCES, ANY_SUBTYPE);
+	ck_assert_uint_eq(context, 5);
+	expect_no_event(w.a.request);
+}
+END_TEST
+
 START_TEST(page_get_status_tells_what_is_under_way)
 {
 	DAT_BOOLEAN recv_idle = DAT_TRUE, request_idle = DAT_TRUE;
@@ -403,6 +428,7 @@ static void fill(Suite *suite)
 	unit_test_loop(suite, page_the_peer_is_told_in_every_state_that_has_one, REACHABLE_STATES);
 	unit_test_loop(suite, page_a_receive_is_taken_in_every_state, REACHABLE_STATES);
 	unit_test_all(suite, page_a_send_on_a_DISCONNECTED_endpoint_is_flushed_at_once);
+	unit_test(suite, page_an_endpoint_without_requests_refuses_a_send_when_DISCONNECTED_too);
 	unit_test_all(suite, page_get_status_tells_what_is_under_way);
 }
 

@@ -246,6 +246,37 @@ START_TEST(G2_enable_disable_and_modify_want_an_EVD)
 }
 END_TEST
 
+/* ---- E9: overflow ---- */
+
+/* A completion more than the receive EVD has room for, on a connection that is made for it. */
+static void lose_one(void)
+{
+	w.a.ep = plain_ep(&w.a);
+	w.b.ep = plain_ep(&w.b);
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+	post_recvs(&w.b, w.b.ep, 0, 3);
+	for (int i = 0; i < 3; i++)
+		post_send(&w.a, w.a.ep, i, SHORT);
+	run_quiet();
+	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_BROKEN);
+	drain(w.a.connect);
+}
+
+/* Only what makes room ends it: a larger queue does, one of the same length does not. */
+START_TEST(E9_an_overflow_is_told_once_while_the_EVD_stays_full)
+{
+	w.b.recv = make_evd(&w.b, 2, DAT_EVD_DTO_FLAG);
+	lose_one();
+	expect_async(w.b.async, DAT_ASYNC_ERROR_EVD_OVERFLOW, w.b.recv, DAT_EVD_OVERFLOW_ERROR);
+	must(dat_evd_resize(w.b.recv, _i ? 3 : 2));
+	lose_one();
+	if (_i)
+		expect_async(w.b.async, DAT_ASYNC_ERROR_EVD_OVERFLOW, w.b.recv,
+			     DAT_EVD_OVERFLOW_ERROR);
+	expect_no_event(w.b.async);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_test(suite, page_enabled_and_waitable_are_told_apart);
@@ -260,6 +291,7 @@ static void fill(Suite *suite)
 	unit_test(suite, page_after_modify_cno_the_new_CNO_is_notified);
 	unit_test(suite, page_no_notification_is_lost_when_an_EVD_moves);
 	unit_test(suite, G2_enable_disable_and_modify_want_an_EVD);
+	unit_test_loop(suite, E9_an_overflow_is_told_once_while_the_EVD_stays_full, 2);
 }
 
 UNIT_SUITE("evd_state")

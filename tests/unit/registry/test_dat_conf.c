@@ -35,6 +35,10 @@ START_TEST(G10_any_name_can_be_an_adapter_of_ours)
 		 "driver_name=tavor"),
 		("OpenIB-cma u1.2 nonthreadsafe default libdat.so.1 dapl.1.2 "
 		 "emu0#no platform\n" GOOD),
+		/* An editor's byte order mark. */
+		"\xef\xbb\xbfOpenIB-cma u1.2 nonthreadsafe default \"\" dapl.1.2 emu0\n",
+		("\xef\xbb\xbf# a comment\n"
+		 "OpenIB-cma u1.2 nonthreadsafe default \"\" dapl.1.2 emu0\n"),
 	};
 	const char *said;
 
@@ -174,6 +178,48 @@ START_TEST(page_the_names_are_listed_each_once)
 		  DAT_INVALID_ARG1);
 	ck_assert_int_eq(n, 4);
 	expect_counts(5, 0);
+}
+END_TEST
+
+static const DAT_PROVIDER_INFO *listed_as(const char *name)
+{
+	static DAT_PROVIDER_INFO infos[8];
+	DAT_PROVIDER_INFO *list[8];
+	DAT_COUNT n, at = -1;
+
+	for (int i = 0; i < 8; i++)
+		list[i] = &infos[i];
+	must(dat_registry_list_providers(8, &n, list));
+	for (DAT_COUNT i = 0; i < n; i++)
+		if (strcmp(infos[i].ia_name, name) == 0) {
+			ck_assert_int_eq(at, -1);
+			at = i;
+		}
+	ck_assert_int_ge(at, 0);
+	return &infos[at];
+}
+
+/* By what is listed the adapter can be opened: the file overrules it, and a provider the file. */
+START_TEST(page_a_name_is_listed_as_a_lookup_finds_it)
+{
+	static DAT_PROVIDER table = { .device_name = "two" };
+	DAT_PROVIDER_INFO info = { .ia_name = "two", .dapl_version_major = 1 };
+	DAT_EVD_HANDLE async = NO_HANDLE;
+	static char emu1[] = "emu1";
+	DAT_IA_HANDLE ia;
+
+	conf_text("emu1 u1.1 nonthreadsafe nondefault \"\" dapl.1.2 emu0 \"\"\n"
+		  "emu1 u1.1 threadsafe default \"\" dapl.1.2 emu0 \"\"\n"
+		  "two u1.2 threadsafe default libother.so dapl.1.2 \"\" \"\"\n");
+	ck_assert_uint_eq(listed_as("emu1")->dapl_version_minor, 1);
+	ck_assert_int_eq(listed_as("emu1")->is_thread_safe, DAT_TRUE);
+	must_fail(dat_ia_openv(emu1, 8, &async, &ia, 1, 2, DAT_FALSE), DAT_PROVIDER_NOT_FOUND,
+		  DAT_MINOR_NOT_FOUND);
+	ck_assert_int_eq(listed_as("two")->is_thread_safe, DAT_TRUE);
+	must(dat_registry_add_provider(&table, &info));
+	ck_assert_int_eq(listed_as("two")->is_thread_safe, DAT_FALSE);
+	ck_assert_uint_eq(listed_as("two")->dapl_version_minor, 0);
+	must(dat_registry_remove_provider(&table, &info));
 }
 END_TEST
 
@@ -346,13 +392,14 @@ static void setup_conf(void)
 
 static void fill(Suite *suite)
 {
-	unit_add(suite, G10_any_name_can_be_an_adapter_of_ours, 9, setup_conf);
+	unit_add(suite, G10_any_name_can_be_an_adapter_of_ours, 11, setup_conf);
 	unit_add(suite, G10_the_adapter_behind_the_name_tells_its_own, 1, setup_conf);
 	unit_add(suite, G7_a_name_of_ours_serves_both_thread_safeties, 1, setup_conf);
 	unit_add(suite, G10_a_name_may_be_one_of_ours_itself, 1, setup_conf);
 	unit_add(suite, page_a_version_that_no_line_serves_is_named, 9, setup_conf);
 	unit_add(suite, page_default_lines_come_first, 1, setup_conf);
 	unit_add(suite, page_the_names_are_listed_each_once, 1, setup_conf);
+	unit_add(suite, page_a_name_is_listed_as_a_lookup_finds_it, 1, setup_conf);
 	unit_add(suite, page_a_name_of_the_file_cannot_be_registered_over, 1, setup_conf);
 	unit_add(suite, page_a_name_that_is_nowhere_is_told_with_the_file, 1, setup_conf);
 	unit_add(suite, page_a_file_that_was_written_to_is_read_again, 1, setup_conf);
