@@ -36,6 +36,11 @@ void emu_trace_adapter(struct emu_world *w, uint16_t adapter);
  * it is opened, and the text is written when the world ends.
  */
 int emu_trace_open(struct emu_world *w, const char *path);
+/*
+ * Take the file as that of this fabric's trace, or give it back. False: it is another one's, of
+ * another process, of the parent of a forked child, or of the other library of a program.
+ */
+bool emu_trace_claim(int fd, bool claim);
 /* Map the file of the trace: 0 or a positive errno. */
 int emu_trace_map(struct emu_world *w, int fd);
 /* Let a new file with the second half of the text take its place: 0 or a positive errno. */

@@ -98,10 +98,30 @@ static int open_stream(struct emu_world *w, const char *path, int fd)
 	return 0;
 }
 
+bool emu_trace_claim(int fd, bool claim)
+{
+	struct flock lock = { .l_type = claim ? F_WRLCK : F_UNLCK, .l_whence = SEEK_SET };
+
+	/* A file system that has no locks is no reason to write no trace. */
+	return !fcntl(fd, F_OFD_SETLK, &lock) || (errno != EAGAIN && errno != EACCES);
+}
+
+/* Truncating it would take the pages away from the other one, whose next line would be a SIGBUS. */
+static int leave_to_other(struct emu_world *w, const char *path, int fd)
+{
+	fprintf(stderr, "libdat: another fabric writes its trace to %s: this one has none\n", path);
+	free(w->trace_file);
+	w->trace_file = NULL;
+	close(fd);
+	return 0;
+}
+
 static int open_regular(struct emu_world *w, const char *path, int fd)
 {
 	int err;
 
+	if (!emu_trace_claim(fd, true))
+		return leave_to_other(w, path, fd);
 	w->trace_fd = fd;
 	err = ftruncate(fd, 0) ? report_error(path, errno) : map_regular(w, path);
 	if (!err) {
@@ -345,6 +365,8 @@ static void end_regular(struct emu_world *w)
 					       w->trace_lines);
 	if (ftruncate(w->trace_fd, (off_t)fab->trace_length))
 		fprintf(stderr, "libdat: cannot end the trace: %s\n", strerror(errno));
+	/* A forked child may have it open still. */
+	emu_trace_claim(w->trace_fd, false);
 	close(w->trace_fd);
 }
 

@@ -61,6 +61,7 @@ static int open_successor(struct emu_world *w, struct successor *next)
 	next->fd = process_fd(mkostemp(next->path, O_CLOEXEC));
 	if (next->fd < 0)
 		return errno;
+	emu_trace_claim(next->fd, true);
 	if (fstat(w->trace_fd, &st) == 0)
 		copy_owner(next->fd, &st);
 	return 0;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/support/support.h"
@@ -281,6 +282,57 @@ START_TEST(Receives_that_an_SRQ_gets)
 }
 END_TEST
 
+/* More text than what a trace begins with. */
+static void ask_often(struct ibv_context *context)
+{
+	struct ibv_device_attr attr;
+
+	for (int i = 0; i < 4000; i++)
+		ck_assert_int_eq(ibv_query_device(context, &attr), 0);
+}
+
+static pid_t use_device_in_child(void)
+{
+	struct ibv_device **list;
+	struct ibv_context *own;
+	pid_t child = fork();
+
+	if (child)
+		return child;
+	list = ibv_get_device_list(NULL);
+	own = list && list[0] ? ibv_open_device(list[0]) : NULL;
+	_exit(own && ibv_close_device(own) == 0 ? 0 : 1);
+}
+
+START_TEST(a_forked_child_leaves_the_trace_to_its_parent)
+{
+	char line[1024], first[1024] = "", last[1024] = "";
+	int status, n = 0;
+	FILE *trace;
+	pid_t child;
+
+	begin_traced(IBV_QPT_RC, no_fault);
+	ask_often(a.context);
+	child = use_device_in_child();
+	ck_assert_int_gt(child, 0);
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+	ask_often(a.context);
+	verbs_end_all(&a, &b);
+	trace = fopen(file, "r");
+	ck_assert_ptr_nonnull(trace);
+	while (fgets(line, sizeof(line), trace)) {
+		n += strstr(line, " ibv_query_device\n") != NULL;
+		memcpy(*first ? last : first, line, sizeof(line));
+	}
+	fclose(trace);
+	unlink(file);
+	ck_assert_str_eq(first, "libdat trace 1\n");
+	ck_assert_int_eq(n, 8000);
+	ck_assert_int_eq(strncmp(last, "# end lines=", 12), 0);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, Receives_that_an_SRQ_gets, 1, NULL);
@@ -288,6 +340,7 @@ static void fill(Suite *suite)
 	unit_add(suite, each_post_has_its_line_whatever_region_it_is_of, 1, NULL);
 	unit_add(suite, an_atomic_that_is_lost_and_sent_again, 1, NULL);
 	unit_add(suite, requests_that_are_not_answered, 1, NULL);
+	unit_add(suite, a_forked_child_leaves_the_trace_to_its_parent, 1, NULL);
 }
 
 UNIT_SUITE("verbs_trace")

@@ -126,6 +126,8 @@ static int device_of(const struct sockaddr *addr, struct cm_device **device)
 
 void cm_join_device(struct cm_id *id, struct cm_device *device)
 {
+	if (!id->inner)
+		cm_device_know(device);
 	id->device = device;
 	id->base.verbs = device->verbs;
 	id->base.pd = device->pd;

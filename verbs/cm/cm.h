@@ -65,6 +65,7 @@ struct cm_device {
 	struct ibv_context *verbs; /* NULL: not open */
 	struct ibv_pd *pd;         /* of ids; NULL: not open */
 	unsigned int users;        /* ids */
+	bool known;                /* an id that the program has, or had, is on it */
 	bool kept;                 /* a program has the list of devices */
 	bool removed;              /* by a fault; until it is closed */
 };
@@ -98,6 +99,7 @@ struct cm_id {
 	LIST_ENTRY(cm_id) link;
 	bool sync;  /* its channel is its own, and calls wait for their event */
 	bool known; /* to the program; not before it has fetched the request */
+	bool inner; /* of an rsocket: the program has no part in it */
 	enum cm_state state;
 	struct cm_device *device;
 	struct cm_listener listener[CM_DEVICES];
@@ -183,6 +185,8 @@ int cm_leave_with(int err);
 int cm_device_get(unsigned int i, struct cm_device **device);
 /* One user less (NULL: none); close the devices without users; without the lock. */
 void cm_device_put(struct cm_device *device);
+/* The program has an id on it: it stays open. */
+void cm_device_know(struct cm_device *device);
 const struct nic_attr *cm_device_attr(const struct cm_device *device);
 void cm_device_forget(void);
 /* The one of this context; NULL: the program opened it. */

@@ -2,8 +2,10 @@
 /*
  * device.c - the devices that ids are on, and the lock.
  *
- * A device is opened when the first id needs it and closed with the last one, unless the program
- * still has objects there or has asked for the list of devices: then it stays open.
+ * A device is opened when the first id needs it. Once the program knows it, as that of an id or
+ * from the list of devices, it stays open, for a program may take its context from an id and
+ * destroy the id; it has a protection domain while it has users. One that was removed, or was
+ * opened in passing, is closed with its last user, unless the program still has objects there.
  */
 #include <stdlib.h>
 
@@ -107,10 +109,16 @@ int cm_device_get(unsigned int i, struct cm_device **device)
 /* The lock is held. */
 static bool is_idle(const struct cm_device *device)
 {
-	return device->verbs && device->users == 0 && !device->kept;
+	return device->verbs && device->users == 0;
 }
 
-/* Close the device if it has no users; without the lock. */
+static bool may_close(const struct cm_device *device)
+{
+	return is_idle(device) && !device->kept && (device->removed || !device->known) &&
+	       TAILQ_EMPTY(&vb_context_of(device->verbs)->objects);
+}
+
+/* Give back what a device without users has; without the lock. */
 static void close_idle(struct cm_device *device)
 {
 	struct ibv_context *verbs = NULL;
@@ -124,10 +132,9 @@ static void close_idle(struct cm_device *device)
 	if (pd && ibv_dealloc_pd(pd))
 		device->pd = pd;
 	cm_enter();
-	if (is_idle(device) && TAILQ_EMPTY(&vb_context_of(device->verbs)->objects)) {
+	if (may_close(device)) {
 		verbs = device->verbs;
-		device->verbs = NULL;
-		device->removed = false;
+		*device = (struct cm_device){ .pd = device->pd };
 	}
 	cm_leave();
 	if (verbs)
@@ -142,6 +149,29 @@ void cm_device_put(struct cm_device *device)
 	cm_leave();
 	for (int i = 0; i < CM_DEVICES; i++)
 		close_idle(&devices[i]);
+}
+
+/*
+ * A program that ends in order leaves no device open. What is in use is left alone, without the
+ * lock, which the thread may hold: exit is called in handlers of signals, too.
+ */
+static void close_at_exit(void)
+{
+	for (int i = 0; i < CM_DEVICES; i++) {
+		devices[i].known = false;
+		if (may_close(&devices[i]))
+			close_idle(&devices[i]);
+	}
+}
+
+/* The lock is held. A destructor of this library would come when the process has left the turns. */
+void cm_device_know(struct cm_device *device)
+{
+	static bool registered;
+
+	device->known = true;
+	if (!registered)
+		registered = atexit(close_at_exit) == 0;
 }
 
 const struct nic_attr *cm_device_attr(const struct cm_device *device)

@@ -172,6 +172,7 @@ static struct cm_id *make_child(const struct cm_listener *listener, struct nic_c
 	if (cm_id_make(cm_channel_of(parent), parent->base.context, parent->base.ps,
 		       parent->base.qp_type, &child))
 		return NULL;
+	child->inner = parent->inner;
 	cm_join_device(child, listener->device);
 	listener->device->users++;
 	set_addresses(child, listener, conn);

@@ -32,6 +32,7 @@ int rs_id_make(struct rs_socket *rs)
 		return 0;
 	if (rdma_create_id(rs->channel, &rs->id, rs, RDMA_PS_TCP))
 		return -errno;
+	cm_id_of(rs->id)->inner = true;
 	if (options->reuse_address)
 		err = rdma_set_option(rs->id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR,
 				      &options->reuse_address, sizeof(int));

@@ -13,13 +13,18 @@
 #define BYTES_MOST  (1 << 24)
 #define IDLE_MOST   32767 /* seconds */
 #define IDLE_USUAL  7200
+#define PROBE_USUAL 75 /* seconds */
+#define PROBES_MOST 127
+#define PROBES      9
 
 const struct rs_options rs_options_usual = { .send_bytes = 1 << 17,
 					     .recv_bytes = 1 << 17,
 					     .send_slots = 64,
 					     .recv_slots = 64,
 					     .inline_bytes = 64,
-					     .keep_idle = IDLE_USUAL };
+					     .keep_idle = IDLE_USUAL,
+					     .keep_interval = PROBE_USUAL,
+					     .keep_probes = PROBES };
 
 /* One whose value is an int. */
 struct option {
@@ -40,6 +45,8 @@ static const struct option options[] = {
 	{ SOL_SOCKET, SO_RCVBUF, FIELD(recv_bytes), .least = BYTES_LEAST, .most = BYTES_MOST },
 	{ IPPROTO_TCP, TCP_NODELAY, FIELD(no_delay), .flag = true },
 	{ IPPROTO_TCP, TCP_KEEPIDLE, FIELD(keep_idle), .least = 1, .most = IDLE_MOST },
+	{ IPPROTO_TCP, TCP_KEEPINTVL, FIELD(keep_interval), .least = 1, .most = IDLE_MOST },
+	{ IPPROTO_TCP, TCP_KEEPCNT, FIELD(keep_probes), .least = 1, .most = PROBES_MOST },
 	{ IPPROTO_IPV6, IPV6_V6ONLY, FIELD(only_ipv6), .flag = true, .early = true },
 	{ SOL_RDMA, RDMA_SQSIZE, FIELD(send_slots), .least = RS_SLOTS_LEAST, .most = RS_SLOTS_MOST,
 	  .early = true },
@@ -108,6 +115,12 @@ static int set_route(const struct rs_socket *rs, socklen_t size)
 	return size == 0 || size % sizeof(struct ibv_path_data) ? -EINVAL : 0;
 }
 
+/* The peer's slots alone decide how long a message may be. */
+static int set_segment(socklen_t size)
+{
+	return size < sizeof(int) ? -EINVAL : 0;
+}
+
 static int set_option(struct rs_socket *rs, int level, int name, const void *from, socklen_t size)
 {
 	const struct option *option = find_option(level, name);
@@ -120,6 +133,8 @@ static int set_option(struct rs_socket *rs, int level, int name, const void *fro
 		return set_linger(rs, from, size);
 	if (level == SOL_RDMA && name == RDMA_ROUTE)
 		return set_route(rs, size);
+	if (level == IPPROTO_TCP && name == TCP_MAXSEG)
+		return set_segment(size);
 	return -ENOPROTOOPT;
 }
 

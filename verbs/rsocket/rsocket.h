@@ -89,7 +89,8 @@ struct rs_region {
 
 struct rs_options {
 	int send_bytes, recv_bytes, send_slots, recv_slots, inline_bytes, maps;
-	int reuse_address, keep_alive, keep_idle, out_of_band, no_delay, only_ipv6;
+	int reuse_address, out_of_band, no_delay, only_ipv6;
+	int keep_alive, keep_idle, keep_interval, keep_probes;
 	struct linger linger;
 };
 
@@ -141,7 +142,7 @@ struct rs_socket {
 	unsigned int waiters, woken; /* threads that sleep; how many of them fd wakes */
 	int domain;
 	bool closed;
-	bool nonblocking;
+	bool nonblocking, close_on_exec;
 	enum rs_state state;
 	struct rs_options options;
 	struct rdma_event_channel *channel;

@@ -27,6 +27,7 @@ int rsocket(int domain, int type, int protocol)
 		return -1;
 	fd = rs->fd;
 	rs->nonblocking = flags & SOCK_NONBLOCK;
+	rs->close_on_exec = flags & SOCK_CLOEXEC;
 	rs_put(rs);
 	return fd;
 }
@@ -130,6 +131,13 @@ int rfcntl(int fd, int cmd, ...)
 		break;
 	case F_SETFL:
 		rs->nonblocking = va_arg(args, int) & O_NONBLOCK;
+		break;
+	/* Kept for the program: no rsocket outlives an exec. */
+	case F_GETFD:
+		result = rs->close_on_exec ? FD_CLOEXEC : 0;
+		break;
+	case F_SETFD:
+		rs->close_on_exec = va_arg(args, int) & FD_CLOEXEC;
 		break;
 	default:
 		result = -EOPNOTSUPP;

@@ -606,6 +606,29 @@ START_TEST(the_devices_are_those_of_libibverbs)
 }
 END_TEST
 
+/* As librpma does it: an id is the way from an address to a device. */
+START_TEST(a_device_outlives_the_id_that_found_it)
+{
+	struct ibv_device_attr attr;
+	struct ibv_context *verbs;
+	struct ibv_pd *pd;
+
+	begin();
+	ck_assert_int_eq(bind_to(a, EMU1, PORT), 0);
+	verbs = a->verbs;
+	end();
+	ck_assert_int_eq(ibv_query_device(verbs, &attr), 0);
+	pd = ibv_alloc_pd(verbs);
+	ck_assert_ptr_nonnull(pd);
+	begin();
+	ck_assert_int_eq(bind_to(b, EMU1, PORT), 0);
+	ck_assert_ptr_eq(b->verbs, verbs);
+	ck_assert_ptr_nonnull(b->pd);
+	end();
+	ck_assert_int_eq(ibv_dealloc_pd(pd), 0);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_channel_is_readable_while_it_has_events, 1, NULL);
@@ -633,6 +656,7 @@ static void fill(Suite *suite)
 	unit_add(suite, an_unknown_port_space_is_refused, 1, NULL);
 	unit_add(suite, addresses_are_found_by_name, 1, NULL);
 	unit_add(suite, the_devices_are_those_of_libibverbs, 1, NULL);
+	unit_add(suite, a_device_outlives_the_id_that_found_it, 1, NULL);
 }
 
 UNIT_SUITE("rdmacm_ids")

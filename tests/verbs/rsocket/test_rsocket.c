@@ -966,6 +966,29 @@ START_TEST(options_are_as_they_were_set)
 }
 END_TEST
 
+/* A client of HTTP sets all of these, and a server of Python closes what it cannot flag. */
+START_TEST(what_a_program_sets_without_effect_is_kept)
+{
+	const int three = 3, most = 127;
+	int fd = rsocket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(rfcntl(fd, F_GETFD), FD_CLOEXEC);
+	ck_assert_int_eq(rfcntl(fd, F_SETFD, 0), 0);
+	ck_assert_int_eq(rfcntl(fd, F_GETFD), 0);
+	ck_assert_int_eq(rfcntl(fd, F_SETFD, FD_CLOEXEC), 0);
+	ck_assert_int_eq(rfcntl(fd, F_GETFD), FD_CLOEXEC);
+	ck_assert_int_eq(rfcntl(fd, F_GETFL), O_RDWR);
+	ck_assert_int_eq(rsetsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &three, sizeof(three)), 0);
+	ck_assert_int_eq(int_option(fd, IPPROTO_TCP, TCP_KEEPINTVL), 3);
+	ck_assert_int_eq(rsetsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &most, sizeof(most)), 0);
+	ck_assert_int_eq(int_option(fd, IPPROTO_TCP, TCP_KEEPCNT), 127);
+	ck_assert_int_eq(rsetsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &most, sizeof(most)), 0);
+	REFUSED(rsetsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &most, 1), EINVAL);
+	ck_assert_int_eq(rclose(fd), 0);
+}
+END_TEST
+
 START_TEST(many_rsockets_come_and_go)
 {
 	int fds[200];
@@ -1018,6 +1041,7 @@ static void fill(Suite *suite)
 	unit_add(suite, wrong_states_are_refused, 1, NULL);
 	unit_add(suite, bad_arguments_are_refused, 1, NULL);
 	unit_add(suite, options_are_as_they_were_set, 1, NULL);
+	unit_add(suite, what_a_program_sets_without_effect_is_kept, 1, NULL);
 	unit_add(suite, many_rsockets_come_and_go, 1, NULL);
 }
 
