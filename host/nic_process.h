@@ -24,6 +24,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +63,30 @@ static inline int process_cancel_hold(void)
 static inline void process_cancel_release(int before)
 {
 	pthread_setcancelstate(before, &before);
+}
+
+/* Interrupts a system call; signals of faults, for which many programs have handlers, do not. */
+static inline bool process_handler_interrupts(int sig)
+{
+	struct sigaction action;
+
+	if (sig == SIGILL || sig == SIGTRAP || sig == SIGABRT || sig == SIGBUS || sig == SIGFPE ||
+	    sig == SIGSEGV || sig == SIGSYS || sigaction(sig, NULL, &action))
+		return false;
+	return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN &&
+	       !(action.sa_flags & SA_RESTART);
+}
+
+/*
+ * poll(2) was interrupted by a handler: would read(2) have been? Not by one with SA_RESTART. Which
+ * one ran is not known: if any of the program's has no SA_RESTART, it may have been that.
+ */
+static inline bool process_interrupted(void)
+{
+	for (int sig = 1; sig <= SIGRTMAX; sig++)
+		if (process_handler_interrupts(sig))
+			return true;
+	return false;
 }
 
 static inline void process_close(int fd)

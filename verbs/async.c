@@ -137,7 +137,7 @@ static int wait_for_fd(struct backend *b, int fd)
 	err = errno;
 	backend_enter(b);
 	if (n < 0)
-		return -err;
+		return err == EINTR && !process_interrupted() ? 0 : -err;
 	return pfd.revents & POLLNVAL ? -EBADF : 0;
 }
 
@@ -254,7 +254,7 @@ static int wait_in_kernel(struct backend *b, struct vb_wait *wait)
 	backend_enter(b);
 	gone = backend_monotonic_ns() - began;
 	if (wait->left != NIC_TIME_NEVER)
-		wait->left = n > 0 && gone < wait->left ? wait->left - gone : 0;
+		wait->left = n != 0 && gone < wait->left ? wait->left - gone : 0;
 	return n < 0 ? -err : n;
 }
 

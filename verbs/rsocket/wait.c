@@ -77,7 +77,7 @@ int rs_wait_for(struct rs_socket *rs, uint64_t *left, const char *call)
 	*left = wait.left;
 	if (rs->closed)
 		return -EBADF;
-	return n;
+	return n == -EINTR && !process_interrupted() ? 0 : n;
 }
 
 int rs_wait(struct rs_socket *rs, const char *call)

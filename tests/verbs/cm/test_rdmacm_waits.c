@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cancelled threads of programs of libibverbs, librdmacm and rsockets. A call that waits may end
- * its thread, as programs expect, and no other does; none leaves a lock behind.
+ * Threads of programs of libibverbs, librdmacm and rsockets that are cancelled, or get signals. A
+ * call that waits may end its thread, as programs expect, and no other does; none leaves a lock
+ * behind. A wait is interrupted as a system call is.
  */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <rdma/rdma_cma.h>
 #include <rdma/rsocket.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -231,55 +235,55 @@ static void end_all(void)
 	ck_assert_int_eq(ibv_close_device(there.context), 0);
 }
 
-static void wait_for_completion(void)
+static int wait_for_completion(void)
 {
 	struct ibv_cq *cq;
 	void *context;
 
-	ibv_get_cq_event(there.completions, &cq, &context);
+	return ibv_get_cq_event(there.completions, &cq, &context);
 }
 
-static void wait_for_device(void)
+static int wait_for_device(void)
 {
 	struct ibv_async_event event;
 
-	ibv_get_async_event(there.context, &event);
+	return ibv_get_async_event(there.context, &event);
 }
 
-static void wait_for_id(void)
+static int wait_for_id(void)
 {
 	struct rdma_cm_event *event;
 
-	rdma_get_cm_event(there.events, &event);
+	return rdma_get_cm_event(there.events, &event) ? -1 : rdma_ack_cm_event(event);
 }
 
-static void wait_for_connection(void)
+static int wait_for_connection(void)
 {
-	raccept(there.listener, NULL, NULL);
+	return raccept(there.listener, NULL, NULL);
 }
 
-static void wait_for_data(void)
+static int wait_for_data(void)
 {
 	char got;
 
-	rrecv(there.server, &got, 1, 0);
+	return (int)rrecv(there.server, &got, 1, 0);
 }
 
-static void wait_for_any(void)
+static int wait_for_any(void)
 {
 	struct pollfd pfd[2] = { { .fd = there.server, .events = POLLIN },
 				 { .fd = there.listener, .events = POLLIN } };
 
-	rpoll(pfd, 2, -1);
+	return rpoll(pfd, 2, -1);
 }
 
-static void (*const waits[])(void) = { wait_for_completion, wait_for_device, wait_for_id,
-				       wait_for_connection, wait_for_data,   wait_for_any };
+static int (*const waits[])(void) = { wait_for_completion, wait_for_device, wait_for_id,
+				      wait_for_connection, wait_for_data,   wait_for_any };
 #define WAITS 6
 
 static void *run_waiter(void *arg)
 {
-	void (*const *wait)(void) = arg;
+	int (*const *wait)(void) = arg;
 
 	__atomic_store_n(&there.waits, true, __ATOMIC_RELEASE);
 	(*wait)();
@@ -314,11 +318,104 @@ START_TEST(a_thread_that_is_cancelled_while_it_waits_ends_without_a_lock)
 }
 END_TEST
 
+/* ---- a thread that gets signals while it waits ---- */
+
+static struct {
+	int (*wait)(void);
+	int signals, err; /* of the wait */
+	bool ended;
+} interrupted;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	__atomic_add_fetch(&interrupted.signals, 1, __ATOMIC_RELEASE);
+}
+
+static void *run_interrupted(void *arg)
+{
+	interrupted.err = interrupted.wait() < 0 ? errno : 0;
+	__atomic_store_n(&interrupted.ended, true, __ATOMIC_RELEASE);
+	return arg;
+}
+
+static bool has_ended(void)
+{
+	return __atomic_load_n(&interrupted.ended, __ATOMIC_ACQUIRE);
+}
+
+/* So many, unless the wait ends before. */
+static void send_signals(pthread_t thread, int most)
+{
+	for (int n = 0; n < most && !has_ended(); n++) {
+		pthread_kill(thread, SIGUSR1);
+		usleep(5000);
+	}
+}
+
+static void bring_all(void)
+{
+	struct rdma_cm_id *id;
+	int client = rsocket(AF_INET, SOCK_STREAM, 0);
+	struct sockaddr_in addr = in_address();
+
+	ck_assert_int_eq(rdma_create_id(there.events, &id, NULL, RDMA_PS_TCP), 0);
+	ck_assert_int_eq(rdma_resolve_addr(id, NULL, (struct sockaddr *)&addr, 100), 0);
+	ck_assert_int_eq(rconnect(client, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	ck_assert_int_eq(rsend(there.client, "x", 1, 0), 1);
+}
+
+static const struct {
+	int (*wait)(void);
+	bool polls;
+} interruptible[] = {
+	{ wait_for_id, false },
+	{ wait_for_connection, false },
+	{ wait_for_data, false },
+	{ wait_for_any, true },
+};
+#define INTERRUPTIBLE 4
+
+/* The test library has handlers without SA_RESTART for these. */
+static void reset_handlers(void)
+{
+	signal(SIGALRM, SIG_DFL);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+}
+
+/* As read(2) and accept(2) do; poll(2) does not. */
+START_TEST(a_wait_goes_on_after_a_handler_with_SA_RESTART)
+{
+	bool restarts = _i >= INTERRUPTIBLE, polls = interruptible[_i % INTERRUPTIBLE].polls;
+	struct sigaction action = { .sa_handler = on_signal };
+	pthread_t thread;
+
+	reset_handlers();
+	action.sa_flags = restarts ? SA_RESTART : 0;
+	ck_assert_int_eq(sigaction(SIGUSR1, &action, NULL), 0);
+	make_all();
+	interrupted.wait = interruptible[_i % INTERRUPTIBLE].wait;
+	ck_assert_int_eq(pthread_create(&thread, NULL, run_interrupted, NULL), 0);
+	send_signals(thread, restarts && !polls ? 5 : INT_MAX);
+	if (restarts && !polls) {
+		ck_assert_int_ge(__atomic_load_n(&interrupted.signals, __ATOMIC_ACQUIRE), 1);
+		ck_assert_msg(!has_ended(), "%d: the wait failed by %d", _i, interrupted.err);
+		bring_all();
+	}
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	ck_assert_int_eq(interrupted.err, restarts && !polls ? 0 : EINTR);
+	remove_folder();
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, no_call_that_does_not_wait_is_a_cancellation_point,
 		 (int)COUNT(worlds) * USES, setup_folder);
 	unit_add(suite, a_thread_that_is_cancelled_while_it_waits_ends_without_a_lock, 3 * WAITS,
+		 setup_folder);
+	unit_add(suite, a_wait_goes_on_after_a_handler_with_SA_RESTART, 2 * INTERRUPTIBLE,
 		 setup_folder);
 }
 
