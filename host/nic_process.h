@@ -14,7 +14,8 @@
  *
  * No call of libdat is a cancellation point: a thread that ended inside kept its locks. System
  * calls at which glibc would end it are made between process_cancel_hold and
- * process_cancel_release; those of every message are made by syscall(2), which is none.
+ * process_cancel_release; those of every message are made by syscall(2), which is none. The calls
+ * of verbs/ that wait are cancellation points, as programs expect: they wait without a lock.
  */
 #ifndef HOST_NIC_PROCESS_H
 #define HOST_NIC_PROCESS_H
@@ -23,6 +24,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,54 +51,6 @@ static inline bool process_believes_caller(void)
 	return getauxval(AT_SECURE) == 0;
 }
 
-/*
- * A new descriptor, moved if it is one of the standard streams'; -1: there was none or no room for
- * its copy, errno says why, and nothing is open.
- */
-static inline int process_fd(int fd)
-{
-	int moved, err;
-
-	if (fd < 0 || fd > STDERR_FILENO)
-		return fd;
-	moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	err = errno;
-	close(fd);
-	errno = err;
-	return moved;
-}
-
-static inline int process_open(const char *path, int flags, mode_t mode)
-{
-	return process_fd(open(path, flags | O_CLOEXEC, mode));
-}
-
-static inline FILE *process_fopen(const char *path)
-{
-	int fd = process_open(path, O_RDONLY, 0);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
-
-	if (fd >= 0 && !file)
-		close(fd);
-	return file;
-}
-
-static inline DIR *process_opendir(const char *path)
-{
-	int fd = process_open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK, 0);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-
-	if (fd >= 0 && !dir)
-		close(fd);
-	return dir;
-}
-
-/* True if a system call failed with `err` because the process or the machine lacks a resource. */
-static inline bool process_shortage(int err)
-{
-	return err == ENOMEM || err == EMFILE || err == ENFILE || err == ENOSPC || err == EDQUOT;
-}
-
 /* The calling thread cannot be cancelled until the release, which gets what this returns. */
 static inline int process_cancel_hold(void)
 {
@@ -109,6 +63,89 @@ static inline int process_cancel_hold(void)
 static inline void process_cancel_release(int before)
 {
 	pthread_setcancelstate(before, &before);
+}
+
+/* Interrupts a system call; signals of faults, for which many programs have handlers, do not. */
+static inline bool process_handler_interrupts(int sig)
+{
+	struct sigaction action;
+
+	if (sig == SIGILL || sig == SIGTRAP || sig == SIGABRT || sig == SIGBUS || sig == SIGFPE ||
+	    sig == SIGSEGV || sig == SIGSYS || sigaction(sig, NULL, &action))
+		return false;
+	return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN &&
+	       !(action.sa_flags & SA_RESTART);
+}
+
+/*
+ * poll(2) was interrupted by a handler: would read(2) have been? Not by one with SA_RESTART. Which
+ * one ran is not known: if any of the program's has no SA_RESTART, it may have been that.
+ */
+static inline bool process_interrupted(void)
+{
+	for (int sig = 1; sig <= SIGRTMAX; sig++)
+		if (process_handler_interrupts(sig))
+			return true;
+	return false;
+}
+
+static inline void process_close(int fd)
+{
+	int cancel = process_cancel_hold();
+
+	close(fd);
+	process_cancel_release(cancel);
+}
+
+/*
+ * A new descriptor, moved if it is one of the standard streams'; -1: there was none or no room for
+ * its copy, errno says why, and nothing is open.
+ */
+static inline int process_fd(int fd)
+{
+	int moved, err;
+
+	if (fd < 0 || fd > STDERR_FILENO)
+		return fd;
+	moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	err = errno;
+	process_close(fd);
+	errno = err;
+	return moved;
+}
+
+static inline int process_open(const char *path, int flags, mode_t mode)
+{
+	int cancel = process_cancel_hold(), fd = process_fd(open(path, flags | O_CLOEXEC, mode));
+
+	process_cancel_release(cancel);
+	return fd;
+}
+
+static inline FILE *process_fopen(const char *path)
+{
+	int fd = process_open(path, O_RDONLY, 0);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (fd >= 0 && !file)
+		process_close(fd);
+	return file;
+}
+
+static inline DIR *process_opendir(const char *path)
+{
+	int fd = process_open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK, 0);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (fd >= 0 && !dir)
+		process_close(fd);
+	return dir;
+}
+
+/* True if a system call failed with `err` because the process or the machine lacks a resource. */
+static inline bool process_shortage(int err)
+{
+	return err == ENOMEM || err == EMFILE || err == ENFILE || err == ENOSPC || err == EDQUOT;
 }
 
 /*

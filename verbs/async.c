@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "gone.h"
@@ -58,7 +59,7 @@ int vb_world_fd(void)
 void vb_world_began(struct backend *b)
 {
 	const uint64_t one = 1;
-	ssize_t n = write(vb_world_fd(), &one, sizeof(one));
+	long n = syscall(SYS_write, vb_world_fd(), &one, sizeof(one));
 
 	(void)n;
 	if (!in_lockstep(b))
@@ -89,7 +90,7 @@ static void set_attention(struct backend *b, bool on)
 void vb_event_tell(struct backend *b, int fd)
 {
 	const uint64_t one = 1;
-	ssize_t n = write(fd, &one, sizeof(one));
+	long n = syscall(SYS_write, fd, &one, sizeof(one));
 
 	(void)n; /* the program closed it: it will not look */
 	set_attention(b, true);
@@ -100,16 +101,29 @@ void vb_event_tell(struct backend *b, int fd)
 void vb_event_taken(int fd)
 {
 	uint64_t one;
-	ssize_t n = 0;
+	long n = 0;
 
 	/* Not if the program read it. */
 	if (fcntl(fd, F_GETFL) & O_NONBLOCK)
-		n = read(fd, &one, sizeof(one));
+		n = syscall(SYS_read, fd, &one, sizeof(one));
 	else if (!fcntl(fd, F_SETFL, O_NONBLOCK)) {
-		n = read(fd, &one, sizeof(one));
+		n = syscall(SYS_read, fd, &one, sizeof(one));
 		fcntl(fd, F_SETFL, 0);
 	}
 	(void)n;
+}
+
+static void leave_cancelled(void *backend)
+{
+	backend_leave(backend);
+}
+
+/* The lock is held; a thread that is cancelled leaves it. */
+static void test_cancel(struct backend *b)
+{
+	pthread_cleanup_push(leave_cancelled, b);
+	pthread_testcancel();
+	pthread_cleanup_pop(0);
 }
 
 /* Sleep in the kernel, where the thread may be cancelled: another thread runs events. */
@@ -123,8 +137,15 @@ static int wait_for_fd(struct backend *b, int fd)
 	err = errno;
 	backend_enter(b);
 	if (n < 0)
-		return -err;
+		return err == EINTR && !process_interrupted() ? 0 : -err;
 	return pfd.revents & POLLNVAL ? -EBADF : 0;
+}
+
+static void end_cancelled(void *backend)
+{
+	backend_enter(backend);
+	world_waiters--;
+	backend_leave(backend);
 }
 
 static int wait_for_world(struct backend *b)
@@ -135,7 +156,9 @@ static int wait_for_world(struct backend *b)
 	if (in_lockstep(b))
 		b->kind->outside(b->shared, NIC_OUTSIDE_LEAVES);
 	world_waiters++;
+	pthread_cleanup_push(end_cancelled, b);
 	err = wait_for_fd(b, vb_world_fd());
+	pthread_cleanup_pop(0);
 	world_waiters--;
 	return err;
 }
@@ -195,6 +218,7 @@ int vb_event_wait(struct backend *b, int fd, const char *call)
 		idle_anywhere(b);
 		return -EAGAIN;
 	}
+	test_cancel(b);
 	if (TAILQ_EMPTY(&b->adapters) && !__libc_single_threaded)
 		return wait_for_world(b);
 	if (b->helper && !in_lockstep(b))
@@ -218,7 +242,7 @@ int vb_event_wait(struct backend *b, int fd, const char *call)
 static int wait_in_kernel(struct backend *b, struct vb_wait *wait)
 {
 	uint64_t began = backend_monotonic_ns(), ms = wait->left / NS_PER_MS, gone;
-	int cancel = process_cancel_hold(), n, err;
+	int n, err;
 
 	if (wait->left % NS_PER_MS)
 		ms++;
@@ -228,17 +252,17 @@ static int wait_in_kernel(struct backend *b, struct vb_wait *wait)
 	if (n == 0 && wait->left == 0)
 		sched_yield(); /* the caller may spin until another process goes on */
 	backend_enter(b);
-	process_cancel_release(cancel);
 	gone = backend_monotonic_ns() - began;
 	if (wait->left != NIC_TIME_NEVER)
-		wait->left = n > 0 && gone < wait->left ? wait->left - gone : 0;
+		wait->left = n != 0 && gone < wait->left ? wait->left - gone : 0;
 	return n < 0 ? -err : n;
 }
 
 static int test_now(struct vb_wait *wait)
 {
-	int n = poll(wait->fds, wait->n, 0);
+	int cancel = process_cancel_hold(), n = poll(wait->fds, wait->n, 0);
 
+	process_cancel_release(cancel);
 	return n < 0 ? -errno : n;
 }
 
@@ -283,6 +307,7 @@ static int wait_in_time(struct backend *b, struct vb_wait *wait)
 			wait->left = end > now ? end - now : 0;
 		if (wait->left == 0)
 			return 0;
+		test_cancel(b);
 		outcome = wait_once(b, wait, end);
 		if (outcome == NIC_WAIT_HOPELESS && !wait->foreign)
 			tell_hopeless(wait->call);
@@ -469,27 +494,4 @@ void ibv_ack_async_event(struct ibv_async_event *event)
 		acknowledge_event(&qp->mutex, &qp->cond, &qp->events_completed);
 		break;
 	}
-}
-
-/* Both numbers wrap. */
-static void await_completed(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *completed,
-			    uint32_t given)
-{
-	pthread_mutex_lock(mutex);
-	while ((int32_t)(given - *completed) > 0)
-		pthread_cond_wait(cond, mutex);
-	pthread_mutex_unlock(mutex);
-}
-
-void vb_async_wait(struct vb_context *context, pthread_mutex_t *mutex, pthread_cond_t *cond,
-		   const uint32_t *completed, const uint32_t *given)
-{
-	uint32_t awaited;
-
-	do {
-		awaited = *given;
-		vb_leave(context);
-		await_completed(mutex, cond, completed, awaited);
-		vb_enter(&context->ex.context);
-	} while (*given != awaited);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* channel.c - completion channels: which CQs have an event to fetch. */
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "gone.h"
+#include "host/nic_process.h"
 #include "trace.h"
 #include "vb.h"
 
@@ -40,7 +40,7 @@ void vb_channel_discard(struct vb_channel *channel)
 {
 	vb_obj_remove(&channel->obj);
 	vb_event_tell(vb_backend(channel->obj.context), channel->ibv.fd); /* who waits there */
-	close(channel->ibv.fd);
+	process_close(channel->ibv.fd);
 	vb_gone(channel, &channel->ibv.context);
 }
 

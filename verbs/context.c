@@ -337,13 +337,15 @@ static int too_small(void)
 
 static int read_file(const char *path, char *buf, size_t size)
 {
-	int fd = process_open(path, O_RDONLY, 0);
+	int fd = process_open(path, O_RDONLY, 0), cancel;
 	ssize_t n;
 
 	if (fd < 0)
 		return -1;
+	cancel = process_cancel_hold();
 	n = read(fd, buf, size);
 	close(fd);
+	process_cancel_release(cancel);
 	if (n > 0 && buf[n - 1] == '\n')
 		buf[--n] = '\0';
 	else if (n >= 0 && (size_t)n < size)

@@ -163,14 +163,14 @@ static int open_descriptors(struct ibv_context *ibv)
 	ibv->async_fd = vb_event_fd();
 	if (ibv->async_fd >= 0)
 		return 0;
-	close(ibv->cmd_fd);
+	process_close(ibv->cmd_fd);
 	return -errno;
 }
 
 static void close_descriptors(struct ibv_context *ibv)
 {
-	close(ibv->cmd_fd);
-	close(ibv->async_fd);
+	process_close(ibv->cmd_fd);
+	process_close(ibv->async_fd);
 }
 
 struct ibv_context *vb_device_open(struct ibv_device *device)

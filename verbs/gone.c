@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gone.c - objects that the program has destroyed, and may still name by mistake.
+ * gone.c - objects that the program has destroyed, and may still name by mistake; and what their
+ * destruction waits for.
  *
  * The memory of the last few is kept, and their context is one without a device, so a second
  * destruction, a post or a poll answers EINVAL instead of following pointers into memory that is
@@ -8,7 +9,7 @@
  * functions of verbs.h reach an object through the table of its context, so posts and polls of live
  * objects pay nothing.
  *
- * Nothing here has a lock: vb_gone may be called with any lock held, and after a fork.
+ * They have no lock: vb_gone may be called with any lock held, and after a fork.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -170,4 +171,35 @@ void vb_sleep_forever(struct backend *b)
 	backend_leave(b);
 	for (;;)
 		pause();
+}
+
+/* ---- events that were not acknowledged ---- */
+
+static void unlock_cancelled(void *mutex)
+{
+	pthread_mutex_unlock(mutex);
+}
+
+/* Both numbers wrap. */
+static void await_completed(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *completed,
+			    uint32_t given)
+{
+	pthread_mutex_lock(mutex);
+	pthread_cleanup_push(unlock_cancelled, mutex);
+	while ((int32_t)(given - *completed) > 0)
+		pthread_cond_wait(cond, mutex);
+	pthread_cleanup_pop(1);
+}
+
+void vb_async_wait(struct vb_context *context, pthread_mutex_t *mutex, pthread_cond_t *cond,
+		   const uint32_t *completed, const uint32_t *given)
+{
+	uint32_t awaited;
+
+	do {
+		awaited = *given;
+		vb_leave(context);
+		await_completed(mutex, cond, completed, awaited);
+		vb_enter(&context->ex.context);
+	} while (*given != awaited);
 }

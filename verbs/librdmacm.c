@@ -12,8 +12,8 @@ const struct vb_cm_ops *vb_cm;
 
 int vb_cm_begin(const struct vb_cm_ops *ops, struct backend **b)
 {
-	if (vb_cm != ops)
-		vb_cm = ops; /* another thread may read it */
+	if (__atomic_load_n(&vb_cm, __ATOMIC_RELAXED) != ops)
+		__atomic_store_n(&vb_cm, ops, __ATOMIC_RELAXED); /* another thread may read it */
 	return vb_chosen(b);
 }
 

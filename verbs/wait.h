@@ -29,7 +29,8 @@ struct vb_wait {
 
 /*
  * As poll(2), or a negative errno. Without time left it is a test; one that finds nothing lets a
- * little virtual time pass, for the program may repeat it.
+ * little virtual time pass, for the program may repeat it. The thread may be cancelled, and has not
+ * the lock then.
  */
 int vb_event_wait_many(struct backend *b, struct vb_wait *wait);
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cm.h"
+#include "host/nic_process.h"
 
 #define PORT_FIRST 49152 /* of those that are given out */
 #define PORTS      (65536 - PORT_FIRST)
@@ -86,9 +87,15 @@ static bool is_this_machine(const struct sockaddr *addr)
 {
 	bool here = is_loopback(addr);
 	struct ifaddrs *all, *one;
+	int cancel, err;
 
-	if (here || getifaddrs(&all))
-		return here;
+	if (here)
+		return true;
+	cancel = process_cancel_hold();
+	err = getifaddrs(&all);
+	process_cancel_release(cancel);
+	if (err)
+		return false;
 	for (one = all; one && !here; one = one->ifa_next)
 		here = one->ifa_addr && is_same_host(one->ifa_addr, addr);
 	freeifaddrs(all);

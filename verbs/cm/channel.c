@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cm.h"
+#include "host/nic_process.h"
 #include "verbs/gone.h"
 
 /* The channel of ids whose own was destroyed. */
@@ -76,7 +77,7 @@ void rdma_destroy_event_channel(struct rdma_event_channel *base)
 		cm_event_drop(event);
 	}
 	end_ids(channel);
-	close(base->fd);
+	process_close(base->fd);
 	channel->dead = true;
 	waited = channel->waiters > 0;
 	cm_leave();
@@ -91,6 +92,19 @@ static void __attribute__((noreturn)) sleep_forever(void)
 		pause();
 }
 
+static void end_wait(struct cm_channel *channel)
+{
+	if (--channel->waiters == 0 && channel->dead)
+		vb_gone(channel, &channel->gone);
+}
+
+static void end_cancelled(void *channel)
+{
+	cm_enter();
+	end_wait(channel);
+	cm_leave();
+}
+
 /* The lock is held. */
 static int await_event(struct cm_channel *channel)
 {
@@ -98,13 +112,14 @@ static int await_event(struct cm_channel *channel)
 
 	while (!err && TAILQ_EMPTY(&channel->events)) {
 		channel->waiters++;
+		pthread_cleanup_push(end_cancelled, channel);
 		err = vb_event_wait(cm_backend(), channel->base.fd, "rdma_get_cm_event");
-		channel->waiters--;
-		if (!channel->dead)
-			continue;
-		if (channel->waiters == 0)
-			vb_gone(channel, &channel->gone);
-		sleep_forever();
+		pthread_cleanup_pop(0);
+		if (channel->dead) {
+			end_wait(channel);
+			sleep_forever();
+		}
+		end_wait(channel);
 	}
 	return err;
 }

@@ -220,6 +220,8 @@ int cm_complete(struct cm_id *id);
 void cm_event_acknowledge(struct rdma_cm_event *event);
 /* Wait until the program has acknowledged all events of the id; without the lock. */
 void cm_event_wait_acked(struct cm_id *id);
+/* The same for the events of a group of the id. */
+void cm_await_acked(struct cm_id *id, const uint32_t *acked, const uint32_t *given);
 
 /* ---- id.c ---- */
 

@@ -19,24 +19,24 @@ int cm_begin(void)
 	struct backend *b;
 	int err = vb_cm_begin(&cm_ops, &b);
 
-	if (!err && backend != b)
-		backend = b; /* another thread may read it */
+	if (!err && cm_backend() != b)
+		__atomic_store_n(&backend, b, __ATOMIC_RELAXED); /* another thread may read it */
 	return err;
 }
 
 struct backend *cm_backend(void)
 {
-	return backend;
+	return __atomic_load_n(&backend, __ATOMIC_RELAXED);
 }
 
 void cm_enter(void)
 {
-	vb_cm_enter(backend);
+	vb_cm_enter(cm_backend());
 }
 
 void cm_leave(void)
 {
-	vb_cm_leave(backend);
+	vb_cm_leave(cm_backend());
 }
 
 int cm_leave_with(int err)
@@ -67,9 +67,15 @@ static struct ibv_context *open_device(unsigned int i)
 /* Programs expect an id that has a device to have a protection domain, too. */
 static int make_pd(struct cm_device *device)
 {
-	struct ibv_pd *pd = device->pd ? NULL : ibv_alloc_pd(device->verbs), *spare = pd;
+	struct ibv_pd *pd, *spare;
 
-	if (!device->pd && !pd)
+	cm_enter();
+	pd = device->pd;
+	cm_leave();
+	if (pd)
+		return 0;
+	pd = spare = ibv_alloc_pd(device->verbs);
+	if (!pd)
 		return -errno;
 	cm_enter();
 	if (!device->pd) {
@@ -96,7 +102,7 @@ int cm_device_get(unsigned int i, struct cm_device **device)
 	else
 		devices[i].verbs = verbs;
 	devices[i].users++;
-	vb_event_helper(backend);
+	vb_event_helper(cm_backend());
 	cm_leave();
 	if (spare)
 		vb_device_close(spare);
@@ -123,15 +129,17 @@ static void close_idle(struct cm_device *device)
 {
 	struct ibv_context *verbs = NULL;
 	struct ibv_pd *pd;
+	bool left;
 
 	cm_enter();
 	pd = is_idle(device) ? device->pd : NULL;
 	device->pd = pd ? NULL : device->pd;
 	cm_leave();
 	/* The program may have left memory registered there. */
-	if (pd && ibv_dealloc_pd(pd))
-		device->pd = pd;
+	left = pd && ibv_dealloc_pd(pd) != 0;
 	cm_enter();
+	if (left && !device->pd)
+		device->pd = pd;
 	if (may_close(device)) {
 		verbs = device->verbs;
 		*device = (struct cm_device){ .pd = device->pd };
@@ -213,8 +221,10 @@ struct ibv_context **rdma_get_devices(int *num_devices)
 	for (unsigned int i = 0; i < CM_DEVICES; i++) {
 		if (cm_device_get(i, &device))
 			continue;
+		cm_enter();
 		device->kept = true;
 		device->users--;
+		cm_leave();
 		list[n++] = device->verbs;
 	}
 	if (num_devices)

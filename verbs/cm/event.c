@@ -183,12 +183,23 @@ void cm_event_drop_group(struct cm_id *id, const struct cm_group *group)
 	}
 }
 
-void cm_event_wait_acked(struct cm_id *id)
+static void unlock_cancelled(void *mutex)
+{
+	pthread_mutex_unlock(mutex);
+}
+
+void cm_await_acked(struct cm_id *id, const uint32_t *acked, const uint32_t *given)
 {
 	pthread_mutex_lock(&id->mutex);
-	while (id->acked != id->given)
+	pthread_cleanup_push(unlock_cancelled, &id->mutex);
+	while (*acked != *given)
 		pthread_cond_wait(&id->cond, &id->mutex);
-	pthread_mutex_unlock(&id->mutex);
+	pthread_cleanup_pop(1);
+}
+
+void cm_event_wait_acked(struct cm_id *id)
+{
+	cm_await_acked(id, &id->acked, &id->given);
 }
 
 const char *rdma_event_str(enum rdma_cm_event_type type)

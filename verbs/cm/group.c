@@ -224,10 +224,7 @@ static void leave_group(struct cm_id *id, struct cm_group *group)
 	cm_enter();
 	cm_event_drop_group(id, group);
 	cm_leave();
-	pthread_mutex_lock(&id->mutex);
-	while (group->acked != group->given)
-		pthread_cond_wait(&id->cond, &id->mutex);
-	pthread_mutex_unlock(&id->mutex);
+	cm_await_acked(id, &group->acked, &group->given);
 	free(group);
 }
 

@@ -160,10 +160,12 @@ static void finish_join(struct cm_id *id, struct cm_event *event)
 	event->event.status = -err;
 }
 
-/* The program has the id of a request, whose device may be gone by now. */
-static void learn_of(struct cm_id *id)
+/* The program has the id of a request of a listener, whose device may be gone by now. */
+static void learn_of(struct cm_id *id, const struct cm_id *listener)
 {
 	cm_enter();
+	if (!listener->sync)
+		id->base.channel = listener->base.channel;
 	id->known = true;
 	if (cm_is_removed(id))
 		cm_event_add(id, RDMA_CM_EVENT_DEVICE_REMOVAL, 0);
@@ -177,10 +179,9 @@ void cm_finish(struct cm_id *id, struct cm_event *event)
 		finish_answer(id, &event->event);
 		break;
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
-		event->event.id->channel = id->base.channel;
 		if (id->sync)
 			cm_id_migrate(cm_id_of(event->event.id), NULL);
-		learn_of(cm_id_of(event->event.id));
+		learn_of(cm_id_of(event->event.id), id);
 		break;
 	case RDMA_CM_EVENT_REJECTED:
 		cm_qp_error(id);

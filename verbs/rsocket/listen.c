@@ -148,31 +148,46 @@ static void add_listeners(struct vb_wait *wait, struct rs_socket **listeners, un
 	}
 }
 
+struct sleeper {
+	struct rs_socket **listeners;
+	unsigned int count;
+	struct pollfd *fds; /* those that it waits for, and the listeners'; NULL: no memory */
+};
+
+/* Awake again, or cancelled. */
+static void end_sleep(void *arg)
+{
+	struct sleeper *s = arg;
+
+	for (unsigned int i = 0; i < s->count; i++) {
+		pthread_mutex_lock(&s->listeners[i]->mutex);
+		rs_take_requests(s->listeners[i]);
+		rs_leave(s->listeners[i], 0);
+	}
+	free(s->fds);
+	free(s->listeners);
+}
+
 int rs_sleep(struct vb_wait *wait)
 {
-	struct rs_socket **listeners;
-	unsigned int count = rs_listeners(&listeners);
-	struct pollfd *fds = count ? calloc(wait->n + count, sizeof(*fds)) : NULL;
 	struct vb_wait all = *wait;
+	struct sleeper s;
 	int n;
 
-	if (fds) {
+	s.count = rs_listeners(&s.listeners);
+	s.fds = s.count ? calloc(wait->n + s.count, sizeof(*s.fds)) : NULL;
+	if (s.fds) {
 		if (wait->n)
-			memcpy(fds, wait->fds, wait->n * sizeof(*fds));
-		all.fds = fds;
-		add_listeners(&all, listeners, count);
+			memcpy(s.fds, wait->fds, wait->n * sizeof(*s.fds));
+		all.fds = s.fds;
+		add_listeners(&all, s.listeners, s.count);
 	}
+	pthread_cleanup_push(end_sleep, &s);
 	n = sleep_in_world(&all);
 	wait->left = all.left;
-	if (fds && wait->n)
-		memcpy(wait->fds, fds, wait->n * sizeof(*fds));
-	for (unsigned int i = 0; i < count; i++) {
-		pthread_mutex_lock(&listeners[i]->mutex);
-		rs_take_requests(listeners[i]);
-		rs_leave(listeners[i], 0);
-	}
-	free(fds);
-	free(listeners);
+	if (s.fds && wait->n)
+		memcpy(wait->fds, s.fds, wait->n * sizeof(*s.fds));
+	pthread_cleanup_pop(1);
 	return n < 0 ? n : 0;
 }
 

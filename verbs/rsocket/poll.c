@@ -196,6 +196,14 @@ static bool has_foreign(const struct round *r)
 	return false;
 }
 
+static void end_cancelled(void *arg)
+{
+	struct round *r = arg;
+
+	end_gather(r);
+	free_round(r);
+}
+
 /*
  * Sleep until something may have happened, or only look if some are ready. How many of the
  * program's own descriptors are ready, or a negative errno.
@@ -208,8 +216,10 @@ static int sleep_round(struct round *r, int ready, uint64_t *left, const char *c
 
 	wait.n = r->count;
 	wait.left = quiet ? *left : 0;
+	pthread_cleanup_push(end_cancelled, r);
 	if (quiet || wait.foreign)
 		err = rs_sleep(&wait);
+	pthread_cleanup_pop(0);
 	if (quiet)
 		*left = wait.left;
 	ready = end_gather(r);
@@ -298,6 +308,16 @@ static int select_fds(struct pollfd *fds, int n, fd_set *r, fd_set *w, fd_set *x
 	return all;
 }
 
+static int select_and_free(struct pollfd *fds, int n, fd_set *r, fd_set *w, fd_set *x, uint64_t ns)
+{
+	int ready;
+
+	pthread_cleanup_push(free, fds);
+	ready = select_fds(fds, n, r, w, x, ns);
+	pthread_cleanup_pop(1);
+	return ready;
+}
+
 int rselect(int n, fd_set *r, fd_set *w, fd_set *x, struct timeval *timeout)
 {
 	uint64_t ns = NIC_TIME_NEVER;
@@ -313,7 +333,6 @@ int rselect(int n, fd_set *r, fd_set *w, fd_set *x, struct timeval *timeout)
 	fds = calloc((size_t)n + 1, sizeof(*fds));
 	if (!fds)
 		return cm_fail(ENOMEM);
-	ready = select_fds(fds, n, r, w, x, ns);
-	free(fds);
+	ready = select_and_free(fds, n, r, w, x, ns);
 	return ready < 0 ? cm_fail(ready) : ready;
 }

@@ -201,7 +201,10 @@ void rs_wake(struct rs_socket *rs);
  */
 int rs_wait_begin(struct rs_socket *rs, struct pollfd fds[RS_FDS]);
 void rs_wait_end(struct rs_socket *rs);
-/* Sleep until something has happened; -EBADF: the rsocket was closed. */
+/*
+ * Sleep until something has happened; -EBADF: the rsocket was closed. A thread that is cancelled
+ * drops its reference.
+ */
 int rs_wait(struct rs_socket *rs, const char *call);
 /* The same for at most `*left` ns, which becomes less. */
 int rs_wait_for(struct rs_socket *rs, uint64_t *left, const char *call);

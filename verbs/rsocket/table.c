@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/nic_process.h"
 #include "rsocket.h"
 
 #define NUMBERS_FIRST 64u
@@ -32,7 +33,7 @@ static void free_socket(struct rs_socket *rs)
 	if (rs->channel)
 		rdma_destroy_event_channel(rs->channel);
 	if (rs->fd >= 0)
-		close(rs->fd);
+		process_close(rs->fd);
 	pthread_mutex_destroy(&rs->mutex);
 	free(rs);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* wait.c - threads that sleep in a call of an rsocket, and how others wake them. */
+#include "host/nic_process.h"
 #include "rsocket.h"
 
 void rs_wake(struct rs_socket *rs)
@@ -51,6 +52,13 @@ void rs_wait_end(struct rs_socket *rs)
 	fetch_event(rs);
 }
 
+static void end_cancelled(void *rs)
+{
+	pthread_mutex_lock(&((struct rs_socket *)rs)->mutex);
+	rs_wait_end(rs);
+	rs_leave(rs, 0);
+}
+
 int rs_wait_for(struct rs_socket *rs, uint64_t *left, const char *call)
 {
 	struct pollfd fds[RS_FDS];
@@ -61,13 +69,15 @@ int rs_wait_for(struct rs_socket *rs, uint64_t *left, const char *call)
 		return 0;
 	pthread_mutex_unlock(&rs->mutex);
 	wait.n = (nfds_t)n;
+	pthread_cleanup_push(end_cancelled, rs);
 	n = rs_sleep(&wait);
+	pthread_cleanup_pop(0);
 	pthread_mutex_lock(&rs->mutex);
 	rs_wait_end(rs);
 	*left = wait.left;
 	if (rs->closed)
 		return -EBADF;
-	return n;
+	return n == -EINTR && !process_interrupted() ? 0 : n;
 }
 
 int rs_wait(struct rs_socket *rs, const char *call)
@@ -80,10 +90,13 @@ int rs_wait(struct rs_socket *rs, const char *call)
 void rs_pause(struct rs_socket *rs)
 {
 	struct vb_wait wait = { .call = "rpoll" };
+	int cancel;
 
 	if (rs->cq)
 		return; /* a poll of it let time pass */
+	cancel = process_cancel_hold();
 	cm_enter();
 	vb_event_wait_many(cm_backend(), &wait);
 	cm_leave();
+	process_cancel_release(cancel);
 }

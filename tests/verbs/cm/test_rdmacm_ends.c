@@ -356,6 +356,49 @@ START_TEST(a_request_outlives_the_channel_that_it_came_to)
 }
 END_TEST
 
+/* ---- the last use of a device ---- */
+
+static void *use_often(void *arg)
+{
+	struct rdma_cm_id *id;
+
+	for (int n = 0; n < 50; n++)
+		if (rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP) ||
+		    rdma_bind_addr(id, (struct sockaddr *)arg) || rdma_destroy_id(id))
+			return NULL;
+	return arg;
+}
+
+static void *list_often(void *arg)
+{
+	int n = 1;
+
+	for (int i = 0; i < 50 && n > 0; i++)
+		rdma_free_devices(rdma_get_devices(&n));
+	return n > 0 ? arg : NULL;
+}
+
+/* For ThreadSanitizer: the lock covers the count of a device's users. */
+START_TEST(devices_are_listed_while_ids_come_and_go)
+{
+	struct sockaddr_in addr[4];
+	pthread_t threads[4];
+	void *result;
+
+	for (int i = 0; i < 4; i++) {
+		addr[i] = (struct sockaddr_in){ .sin_family = AF_INET };
+		addr[i].sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, i % 2 ? list_often : use_often,
+						&addr[i]),
+				 0);
+	}
+	for (int i = 0; i < 4; i++) {
+		pthread_join(threads[i], &result);
+		ck_assert_ptr_nonnull(result);
+	}
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_channel_that_goes_ends_the_connections_of_its_ids, 1, NULL);
@@ -371,6 +414,7 @@ static void fill(Suite *suite)
 	unit_add(suite, afterwards_the_queue_pair_serves_another_id, 1, NULL);
 	unit_add(suite, a_destroy_waits_for_the_acknowledgement, 1, NULL);
 	unit_add(suite, a_migrated_id_has_it_on_its_new_channel, 1, NULL);
+	unit_add(suite, devices_are_listed_while_ids_come_and_go, 1, NULL);
 }
 
 UNIT_SUITE("rdmacm_ends")
