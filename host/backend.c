@@ -44,8 +44,6 @@ static void backend_forget(struct backend *b)
 	b->fault = NULL;
 	b->users = 0;
 	b->ending = b->kept = b->attends = b->departed = b->threaded = false;
-	TAILQ_INIT(&b->adapters);
-	memset(b->named, 0, sizeof(b->named));
 	TAILQ_INIT(&b->calls_due);
 	bias_forget(&b->bias);
 	helper_forget(b);
@@ -53,6 +51,8 @@ static void backend_forget(struct backend *b)
 	for (int i = 0; i < HOST_FRONTS; i++)
 		if (b->fronts[i])
 			b->fronts[i]->ops->forget(b->fronts[i]);
+	TAILQ_INIT(&b->adapters);
+	memset(b->named, 0, sizeof(b->named));
 	path_forget(b);
 	pthread_mutex_init(&b->lock, NULL);
 	backend_cond_init(&b->wake);

@@ -9,6 +9,7 @@
 #include "host/nic_process.h"
 #include "host/outside/outside.h"
 
+#include "gone.h"
 #include "trace.h"
 #include "vb.h"
 
@@ -93,7 +94,11 @@ static void front_world_ended(struct front *front)
 
 static void front_forget(struct front *front)
 {
-	(void)front;
+	struct adapter *adapter;
+
+	TAILQ_FOREACH(adapter, &front->backend->adapters, link)
+		if (adapter->front == front)
+			vb_gone_in_child((struct vb_adapter *)adapter);
 	vb_world_forget();
 	if (vb_cm)
 		vb_cm->forget();

@@ -9,7 +9,9 @@
  * functions of verbs.h reach an object through the table of its context, so posts and polls of live
  * objects pay nothing.
  *
- * They have no lock: vb_gone may be called with any lock held, and after a fork.
+ * A forked child has none of its parent's objects, and gets that answer for all of them.
+ *
+ * These functions have no lock: vb_gone may be called with any lock held, and after a fork.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -100,19 +102,38 @@ static void keep_memory(void *memory)
 	free(__atomic_exchange_n(&kept[at], memory, __ATOMIC_ACQ_REL));
 }
 
-void vb_gone(void *object, struct ibv_context **context)
+void vb_gone_alone(struct ibv_context **context)
 {
 	*context = &nowhere.ex.context;
+}
+
+void vb_gone(void *object, struct ibv_context **context)
+{
+	vb_gone_alone(context);
 	keep_memory(object);
 }
 
-void vb_gone_context(struct vb_context *context)
+static void lose_device(struct vb_context *context)
 {
 	context->nic = NULL;
 	context->adapter = NULL;
 	context->ex.context.ops = nowhere.ex.context.ops;
 	context->ex.context.abi_compat = NULL; /* it has no other table */
+}
+
+void vb_gone_context(struct vb_context *context)
+{
+	lose_device(context);
 	keep_memory(context);
+}
+
+/* What is in a context looks there for its device. */
+void vb_gone_in_child(struct vb_adapter *adapter)
+{
+	struct vb_context *context;
+
+	LIST_FOREACH(context, &adapter->contexts, link)
+	lose_device(context);
 }
 
 /* ---- threads that wait in what another one closes ---- */

@@ -14,6 +14,10 @@ static inline bool vb_is_gone(struct ibv_context *ibv)
 /* Takes the memory of an object that ends; `context` is a field of it. With any lock, or none. */
 void vb_gone(void *object, struct ibv_context **context);
 void vb_gone_context(struct vb_context *context);
+/* The object is gone, and its memory is the caller's. */
+void vb_gone_alone(struct ibv_context **context);
+/* In a forked child: the contexts of its parent there, and all their objects. */
+void vb_gone_in_child(struct vb_adapter *adapter);
 
 /*
  * A thread waits in a context, and perhaps in a channel of it (else NULL), without the lock;

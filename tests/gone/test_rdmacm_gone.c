@@ -8,6 +8,8 @@
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/support/support.h"
 
@@ -54,7 +56,7 @@ static void end(void)
 	rdma_destroy_event_channel(channel);
 }
 
-START_TEST(an_id_that_is_gone_takes_no_call)
+static void expect_no_call(struct rdma_cm_id *gone)
 {
 	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .cap = { 4, 4, 1, 1, 0 } };
 	struct ibv_srq_init_attr srq = { .attr = { .max_wr = 4, .max_sge = 1 } };
@@ -67,6 +69,37 @@ START_TEST(an_id_that_is_gone_takes_no_call)
 	uint8_t tos = 1;
 	int mask;
 
+	REFUSED(rdma_destroy_id(gone));
+	REFUSED(rdma_bind_addr(gone, addr));
+	REFUSED(rdma_resolve_addr(gone, NULL, addr, 100));
+	REFUSED(rdma_resolve_route(gone, 100));
+	REFUSED(rdma_listen(gone, 1));
+	REFUSED(rdma_get_request(gone, &asks));
+	REFUSED(rdma_connect(gone, &param));
+	REFUSED(rdma_establish(gone));
+	REFUSED(rdma_accept(gone, &param));
+	REFUSED(rdma_reject(gone, NULL, 0));
+	REFUSED(rdma_notify(gone, IBV_EVENT_COMM_EST));
+	REFUSED(rdma_disconnect(gone));
+	REFUSED(rdma_migrate_id(gone, channel));
+	REFUSED(rdma_migrate_id(gone, NULL));
+	REFUSED(rdma_set_option(gone, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, sizeof(tos)));
+	REFUSED(rdma_set_local_ece(gone, &ece));
+	REFUSED(rdma_get_remote_ece(gone, &ece));
+	REFUSED(rdma_init_qp_attr(gone, &attr, &mask));
+	REFUSED(rdma_create_qp(gone, NULL, &init));
+	REFUSED(rdma_create_srq(gone, NULL, &srq));
+	REFUSED(rdma_join_multicast(gone, addr, NULL));
+	rdma_destroy_qp(gone);
+	rdma_destroy_srq(gone);
+	rdma_destroy_ep(gone);
+}
+
+START_TEST(an_id_that_is_gone_takes_no_call)
+{
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .cap = { 4, 4, 1, 1, 0 } };
+	struct ibv_srq_init_attr srq = { .attr = { .max_wr = 4, .max_sge = 1 } };
+
 	begin();
 	ck_assert_int_eq(rdma_create_qp(id, NULL, &init), 0);
 	rdma_destroy_qp(id);
@@ -75,30 +108,37 @@ START_TEST(an_id_that_is_gone_takes_no_call)
 	rdma_destroy_srq(id);
 	rdma_destroy_srq(id);
 	ck_assert_int_eq(rdma_destroy_id(id), 0);
-	REFUSED(rdma_destroy_id(id));
-	REFUSED(rdma_bind_addr(id, addr));
-	REFUSED(rdma_resolve_addr(id, NULL, addr, 100));
-	REFUSED(rdma_resolve_route(id, 100));
-	REFUSED(rdma_listen(id, 1));
-	REFUSED(rdma_get_request(id, &asks));
-	REFUSED(rdma_connect(id, &param));
-	REFUSED(rdma_establish(id));
-	REFUSED(rdma_accept(id, &param));
-	REFUSED(rdma_reject(id, NULL, 0));
-	REFUSED(rdma_notify(id, IBV_EVENT_COMM_EST));
-	REFUSED(rdma_disconnect(id));
-	REFUSED(rdma_migrate_id(id, channel));
-	REFUSED(rdma_migrate_id(id, NULL));
-	REFUSED(rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, sizeof(tos)));
-	REFUSED(rdma_set_local_ece(id, &ece));
-	REFUSED(rdma_get_remote_ece(id, &ece));
-	REFUSED(rdma_init_qp_attr(id, &attr, &mask));
-	REFUSED(rdma_create_qp(id, NULL, &init));
-	REFUSED(rdma_create_srq(id, NULL, &srq));
-	REFUSED(rdma_join_multicast(id, addr, NULL));
+	expect_no_call(id);
+	end();
+}
+END_TEST
+
+/* It may make ids of its own, and its parent's go on. */
+START_TEST(an_id_of_its_parent_takes_no_call_of_a_forked_child)
+{
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .cap = { 4, 4, 1, 1, 0 } };
+	struct rdma_cm_id *idle;
+	int status;
+	pid_t child;
+
+	begin();
+	ck_assert_int_eq(rdma_create_qp(id, NULL, &init), 0);
+	ck_assert_int_eq(rdma_create_id(channel, &idle, NULL, RDMA_PS_TCP), 0);
+	child = fork();
+	if (child == 0) {
+		expect_no_call(id);
+		expect_no_call(idle);
+		rdma_destroy_event_channel(channel);
+		begin();
+		ck_assert_int_eq(rdma_destroy_id(id), 0);
+		_exit(0);
+	}
+	ck_assert_int_gt(child, 0);
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
 	rdma_destroy_qp(id);
-	rdma_destroy_srq(id);
-	rdma_destroy_ep(id);
+	ck_assert_int_eq(rdma_destroy_id(idle), 0);
+	ck_assert_int_eq(rdma_destroy_id(id), 0);
 	end();
 }
 END_TEST
@@ -124,6 +164,7 @@ END_TEST
 static void fill(Suite *suite)
 {
 	unit_add(suite, an_id_that_is_gone_takes_no_call, 1, NULL);
+	unit_add(suite, an_id_of_its_parent_takes_no_call_of_a_forked_child, 1, NULL);
 	unit_add(suite, a_channel_that_is_gone_takes_no_call, 1, NULL);
 }
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/support/support.h"
@@ -322,6 +323,42 @@ START_TEST(objects_of_a_device_that_is_closed_are_gone)
 }
 END_TEST
 
+static void expect_nothing_of(struct verbs_end *end)
+{
+	struct ibv_wc wc;
+
+	EXPECT_MINUS(EINVAL, ibv_poll_cq(end->cq, 1, &wc));
+	EXPECT(EINVAL, verbs_recv(end, 7, 1024, 64));
+	EXPECT(EINVAL, ibv_destroy_qp(end->qp));
+	EXPECT(EINVAL, ibv_destroy_cq(end->cq));
+	EXPECT(EINVAL, ibv_dereg_mr(end->mr));
+	EXPECT(EINVAL, ibv_dealloc_pd(end->pd));
+	EXPECT_NULL(EINVAL, ibv_alloc_pd(end->context));
+	EXPECT_MINUS(EINVAL, ibv_close_device(end->context));
+}
+
+/* It may open devices of its own, and its parent's go on. */
+START_TEST(a_forked_child_has_none_of_its_parents_objects)
+{
+	int status;
+	pid_t child;
+
+	verbs_begin(&a, &b);
+	child = fork();
+	if (child == 0) {
+		expect_nothing_of(&a);
+		expect_nothing_of(&b);
+		verbs_begin(&a, &b);
+		end_both();
+		_exit(0);
+	}
+	ck_assert_int_gt(child, 0);
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+	end_both();
+}
+END_TEST
+
 /* Their memory is given back in the end; the last is known still. */
 START_TEST(of_many_that_are_gone_the_last_are_known)
 {
@@ -436,6 +473,7 @@ static void fill(Suite *suite)
 	unit_add(suite, nothing_is_made_in_a_protection_domain_that_is_gone, 1, NULL);
 	unit_add(suite, a_device_that_is_closed_takes_no_call, 1, NULL);
 	unit_add(suite, objects_of_a_device_that_is_closed_are_gone, 1, NULL);
+	unit_add(suite, a_forked_child_has_none_of_its_parents_objects, 1, NULL);
 	unit_add(suite, of_many_that_are_gone_the_last_are_known, 1, NULL);
 	unit_add(suite, a_wait_for_events_of_a_device_that_is_closed_does_not_end, 1, NULL);
 	unit_add(suite, a_wait_for_a_channel_ends_with_EIO_when_its_device_is_closed, 1, NULL);

@@ -33,6 +33,16 @@ int cm_id_make(struct cm_channel *channel, void *context, enum rdma_port_space p
 	return 0;
 }
 
+static void id_end(struct cm_id *id)
+{
+	id->state = CM_GONE;
+	id->device = NULL;
+	id->sync = false;
+	id->obj.context = NULL;
+	id->base.qp = NULL;
+	id->base.srq = NULL;
+}
+
 void cm_id_free(struct cm_id *id)
 {
 	LIST_REMOVE(id, link);
@@ -40,12 +50,7 @@ void cm_id_free(struct cm_id *id)
 	pthread_cond_destroy(&id->cond);
 	free(id->ep_init);
 	id->ep_init = NULL;
-	id->state = CM_GONE;
-	id->device = NULL;
-	id->sync = false;
-	id->obj.context = NULL;
-	id->base.qp = NULL;
-	id->base.srq = NULL;
+	id_end(id);
 	vb_gone(id, &id->base.verbs);
 }
 
@@ -391,6 +396,13 @@ static void ids_adapter(struct ibv_context *verbs, enum nic_adapter_event what)
 
 static void ids_forget(void)
 {
+	struct cm_id *id;
+
+	LIST_FOREACH(id, &ids, link)
+	{
+		id_end(id);
+		vb_gone_alone(&id->base.verbs);
+	}
 	LIST_INIT(&ids);
 	cm_device_forget();
 	rs_forget();
