@@ -28,7 +28,7 @@ echo 'fault link emu1>b drop' > actor.dsim
 echo 'fault qp emu1.ep rnr' > ep.dsim
 echo 'fault link emu1>emu0 dorp' > word.dsim
 
-echo 1..76
+echo 1..77
 expect 0 'left +nothing' run -- "$top/examples/srq_server"
 expect 0 '800 RECV, .*12 ASYNC_SRQ_LOW_WATERMARK' run "$top/examples/srq_server"
 expect 0 '400 replies verified' run --quiet "$top/examples/srq_server"
@@ -105,6 +105,8 @@ expect 0 'the trace is full .*: later lines are missing' show full.trace
 expect 1 'never.dsim:1: .*: 0 times before the trace was full; "optional" allows' run \
 	--script never.dsim "$top/examples/srq_server"
 unset DATSIM_TRACE_BYTES
+printf '\357\273\277# of an editor\n' | cat - never.dsim > marked.dsim
+expect 1 'marked.dsim:2: ' run --script marked.dsim "$top/examples/srq_server"
 expect 1 'opened no simulated adapter: nothing was tested' run true
 expect 1 'opened no simulated adapter: nothing was tested' run --trace none.trace true
 echo 'fault completion op=RECV nth=2 overflow' > overflow.dsim

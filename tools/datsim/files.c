@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "options.h"
+#include "tools/datsim/script/script.h"
 
 bool read_whole(const char *path, size_t limit, struct text *content, struct text *error)
 {
@@ -51,6 +52,20 @@ bad:
 	if (fd >= 0)
 		close(fd);
 	return false;
+}
+
+bool read_script(const char *path, struct text *content, struct text *error)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+	size_t n = sizeof(mark) - 1;
+
+	if (!read_whole(path, SCRIPT_BYTES_MAX, content, error))
+		return false;
+	if (content->length >= n && !memcmp(content->s, mark, n)) {
+		memmove(content->s, content->s + n, content->length - n);
+		text_cut(content, content->length - n);
+	}
+	return true;
 }
 
 /* ---- writing ---- */

@@ -437,7 +437,7 @@ int explore_script(struct course *course, const char *path)
 	 */
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	ended_watch_alone(&explorer.ended);
-	if (read_whole(path, SCRIPT_BYTES_MAX, &explorer.content, &error)) {
+	if (read_script(path, &explorer.content, &error)) {
 		end_last_line(&explorer.content);
 		code = look_at_script(&explorer);
 	} else {

@@ -332,14 +332,13 @@ static const struct option options[] = {
 
 static bool load_script(struct program *program)
 {
-	struct text error = { 0 };
+	struct text error = { 0 }, *text = &program->script_text;
 	bool good;
 
 	if (!program->script)
 		return true;
-	good = read_whole(program->script, SCRIPT_BYTES_MAX, &program->script_text, &error) &&
-	       program_script_load(&program->faults, program->script,
-				   text_of(&program->script_text), program->script_text.length,
+	good = read_script(program->script, text, &error) &&
+	       program_script_load(&program->faults, program->script, text_of(text), text->length,
 				   program->several.count > 0, &error);
 	fputs(text_of(&error), stderr);
 	text_free(&error);
