@@ -283,6 +283,10 @@ outputs_apart() {
 			refuses --pcapng --svg show --svg $file --pcapng $file mine.trace &&
 			refuses --json --out explore --out $file --json $file good.dsim || return
 	done
+	refuses --html --svg show --svg absent --html ./absent mine.trace &&
+		refuses --html --svg show --svg suite/../absent --html absent mine.trace &&
+		refuses --pcapng --svg show --svg "$PWD/absent" --pcapng absent mine.trace &&
+		"$datsim" show --svg new --html suite/new mine.trace && rm new suite/new || return
 	[ ! -s there ] && [ ! -e absent ] &&
 		says 0 '^ok 1' test --trace /dev/null --junit /dev/null good.dsim
 }
