@@ -40,6 +40,7 @@ test --slow 1001
 test --color red
 show --from noon
 show --until 3h
+show --until 400000000min
 show --color red
 show --width 39
 show --width 2001
