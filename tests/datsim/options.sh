@@ -206,6 +206,8 @@ operands() {
 		says 2 'expected a program' run --seed 3 -- && says 2 'expected a program' run &&
 		says 2 'expected one script, or -- PROGRAM' explore --seed 3 &&
 		says 2 'expected one script, or -- PROGRAM' explore a b &&
+		says 2 'found --out behind a: expected options before a script, and -- before' \
+			explore a --out b &&
 		says 2 'expected a script, or a folder' sweep --nth alloc &&
 		says 2 'expected --nth with alloc, post or event' sweep good.dsim &&
 		says 2 'expected one folder' conformance a b && says 2 "no arguments, got 'x'" \
