@@ -18,6 +18,8 @@ struct tally {
 struct tallies {
 	struct tally *list;
 	size_t count;
+	uint32_t *slots; /* a hash table of the list: index + 1, or 0 */
+	size_t slot_count;
 };
 
 /* A fault rule from the environment (DATSIM_FAULTS). */
