@@ -28,7 +28,7 @@ echo 'fault link emu1>b drop' > actor.dsim
 echo 'fault qp emu1.ep rnr' > ep.dsim
 echo 'fault link emu1>emu0 dorp' > word.dsim
 
-echo 1..77
+echo 1..79
 expect 0 'left +nothing' run -- "$top/examples/srq_server"
 expect 0 '800 RECV, .*12 ASYNC_SRQ_LOW_WATERMARK' run "$top/examples/srq_server"
 expect 0 '400 replies verified' run --quiet "$top/examples/srq_server"
@@ -105,6 +105,11 @@ expect 0 'the trace is full .*: later lines are missing' show full.trace
 expect 1 'never.dsim:1: .*: 0 times before the trace was full; "optional" allows' run \
 	--script never.dsim "$top/examples/srq_server"
 unset DATSIM_TRACE_BYTES
+# shellcheck disable=SC2016
+limited='ulimit -f 200; exec "$0"'
+expect 2 'cut +the trace is full: .* [(]its file cannot grow[)]' run --trace short.trace \
+	sh -c "$limited" "$top/examples/srq_server"
+expect 0 'the trace is full [(]its file cannot grow[)]' show short.trace
 printf '\357\273\277# of an editor\n' | cat - never.dsim > marked.dsim
 expect 1 'marked.dsim:2: ' run --script marked.dsim "$top/examples/srq_server"
 expect 1 'opened no simulated adapter: nothing was tested' run true

@@ -189,6 +189,17 @@ START_TEST(a_trace_that_is_cut_says_so)
 		     "| cut        the trace is full: what came later is not counted "
 		     "(DATSIM_TRACE_BYTES)\n"
 		     "| cut        the program ended without closing its adapters\n");
+	ck_assert(read_lines("0 - note the trace is full (DATSIM_TRACE_BYTES): later\n"));
+	ck_assert(account.full && !account.stuck);
+	account_free(&account);
+	ck_assert(read_lines("0 - note the trace is full (its file cannot grow): later\n"));
+	account.whole = true;
+	expect_print("| simulated  0.000 us of virtual time\n"
+		     "| packets    0 arrived, 0 bytes, 0 lost\n"
+		     "| events     none\n"
+		     "| left       nothing\n"
+		     "| cut        the trace is full: what came later is not counted "
+		     "(its file cannot grow)\n");
 	ck_assert(read_lines("0 emu0.pd1 create\n0 emu0.pd1 fr"));
 	ck_assert(account.torn && !account.whole);
 	expect_print("| simulated  0.000 us of virtual time\n"

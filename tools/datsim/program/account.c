@@ -11,7 +11,8 @@
 
 #define SHOWN_MOST 8 /* names listed in one line */
 
-static const char full_note[] = "the trace is full (DATSIM_TRACE_BYTES)";
+static const char full_note[] = "the trace is full (";
+static const char stuck_note[] = "the trace is full (its file cannot grow)";
 static const char own_note[] = "own fabric: ";
 
 /* ---- tallies ---- */
@@ -157,6 +158,7 @@ static void read_note(struct account *account, const struct trace_line *line)
 	size_t skip = sizeof(own_note) - 1, length = 0;
 
 	account->full |= span_starts(node, full_note);
+	account->stuck |= span_starts(node, stuck_note);
 	if (trace_keeps_end(line)) {
 		account->kept_end = true;
 		account->kept_ns = line->ns;
@@ -421,10 +423,9 @@ void account_print(const struct account *account, struct text *text, const char 
 		print_tallies(text, indent, "probed", &account->probes, "");
 	print_left(account, text, indent);
 	if (account->full)
-		text_add(text,
-			 "%s%-10s the trace is full: what came later is not counted "
-			 "(DATSIM_TRACE_BYTES)\n",
-			 indent, "cut");
+		text_add(text, "%s%-10s the trace is full: what came later is not counted (%s)\n",
+			 indent, "cut",
+			 account->stuck ? "its file cannot grow" : "DATSIM_TRACE_BYTES");
 	if (!account->whole)
 		text_add(text, "%s%-10s %s\n", indent, "cut",
 			 account->torn ? "the trace ends within a line: the disk was full, or the "
