@@ -367,6 +367,37 @@ START_TEST(a_position_is_read_as_it_was_written_and_cut_it_is_an_error)
 }
 END_TEST
 
+START_TEST(a_seed_of_64_bits_is_read_as_it_was_written)
+{
+	const struct store store = { .fd = -1, .dir = "DIR" };
+	struct position position = { .seed = UINT64_MAX, .shard = 1, .shards = 1 }, again;
+	struct text content = { 0 }, error = { 0 };
+	struct entry entry, read;
+	char *digit;
+
+	entry_make(&entry, "fault link a>b drop nth=1\n");
+	entry.seed = UINT64_MAX;
+	entry_format(&store, &entry, &content);
+	ck_assert_msg(parse(&entry, &content, &read, &error), "%s", text_of(&error));
+	ck_assert_uint_eq(read.seed, UINT64_MAX);
+	entry_free(&read);
+	digit = strstr(content.s, "18446744073709551615");
+	digit[19] = '6';
+	ck_assert(!parse(&entry, &content, &read, &error));
+	entry_free(&read);
+	entry_free(&entry);
+	content.length = error.length = 0;
+	text_put(&position.target, "rpc");
+	position_format(&position, &content);
+	ck_assert_msg(position_parse(&again, "x", &content, &error), "%s", text_of(&error));
+	ck_assert_uint_eq(again.seed, UINT64_MAX);
+	position_free(&again);
+	position_free(&position);
+	text_free(&content);
+	text_free(&error);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_test_bare(suite, an_ending_has_the_line_of_an_assertion_without_numbers_and_folders);
@@ -382,6 +413,7 @@ static void fill(Suite *suite)
 	unit_test_bare(suite, the_shorter_script_stays_whichever_comes_first);
 	unit_test_bare(suite, coverage_counts_each_thing_once_a_schedule);
 	unit_test_bare(suite, a_position_is_read_as_it_was_written_and_cut_it_is_an_error);
+	unit_test_bare(suite, a_seed_of_64_bits_is_read_as_it_was_written);
 }
 
 UNIT_SUITE("store of datsim explore")
