@@ -87,8 +87,9 @@ static void go_on(struct campaign *campaign, struct position *position)
 	position->coverage = (struct coverage){ .list = NULL };
 	for (size_t i = 0; i < position->count; i++) {
 		entry = store_find(&campaign->store, text_of(&position->counts[i].name));
+		/* More than once, if merge gave two failures one name. */
 		if (entry)
-			entry->count = position->counts[i].count;
+			entry->count += position->counts[i].count;
 	}
 }
 
