@@ -71,6 +71,8 @@ START_TEST(an_ending_has_kinds_of_objects_and_not_their_number)
 		  "leaves objects; emu#.ep# emu#.evd#");
 	ending_is(ending_of(ENDED_LEFT, 1, "", " emu1.evd7 emu0.ep4", ""),
 		  "leaves objects; emu#.ep# emu#.evd#");
+	ending_is(ending_of(ENDED_LEFT, 9, "", " emu1.evd7 emu0.ep4 ...", ""),
+		  "leaves objects; emu#.ep# emu#.evd#");
 }
 END_TEST
 
