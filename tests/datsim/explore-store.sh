@@ -30,7 +30,7 @@ value() {
 is() { [ "$(value "$1" "$2")" = "$3" ] || { value "$1" "$2" && false; }; }
 only_files() { ! find "$1" -type f ! -name '*.dsim' ! -name '*.position' | grep .; }
 
-echo 1..95
+echo 1..96
 
 # ---- a program ----
 cp "$planted/credit" credit
@@ -231,6 +231,11 @@ expect 0 '1 failure, 1 of them new to it; 300 schedules of 3 shards' merge --out
 holds "scripts are shrunk at once" eval \
 	'grep -q "^# shrunk: yes" scripts/*.dsim && grep -q "is shrunk: [0-9]* lines" out'
 expect 2 'expected a folder of failures, nowhere' merge x nowhere
+"$datsim" explore --runs 100 --faults all,break --no-shrink --store wide event-order.dsim > out
+holds "shrunk, several failures are one" eval \
+	'"$datsim" merge --out narrow wide > out &&
+		[ "$(ls narrow/*.dsim | wc -l)" -lt "$(ls wide/*.dsim | wc -l)" ] &&
+		grep -qE "narrow: ([0-9]+) failures, \\1 of them new to it" out'
 
 # ---- a script ----
 expect 1 'event-order.dsim: 300 schedules of seed 1, of which [0-9]+ fail, in 1 way, 1 of them' \
