@@ -427,6 +427,13 @@ START_TEST(a_campaign_goes_on_with_all_counts_of_a_failure)
 	ck_assert(campaign_begin(&campaign, &course, "rpc"));
 	ck_assert_uint_eq(campaign.before, 9);
 	ck_assert_uint_eq(campaign.store.list[0].count, 7);
+	campaign_save(&campaign, 10, true);
+	campaign.store.unwritten = 1;
+	campaign_save(&campaign, 11, true);
+	ck_assert(campaign.unsaved);
+	campaign_free(&campaign);
+	ck_assert(campaign_begin(&campaign, &course, "rpc"));
+	ck_assert_uint_eq(campaign.before, 10);
 	unlinkat(campaign.store.fd, text_of(&campaign.position), 0);
 	text_add(&path, ".dsim");
 	unlinkat(campaign.store.fd, text_of(&path), 0);

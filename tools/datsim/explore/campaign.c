@@ -58,6 +58,10 @@ void campaign_save(struct campaign *campaign, uint64_t done, bool end)
 
 	if (!campaign->course->store || (!end && now - campaign->saved < SAVE_SECONDS))
 		return;
+	/* A later run is to find those again whose file could not be written. */
+	campaign->unsaved = campaign->store.unwritten > 0;
+	if (campaign->unsaved)
+		return;
 	campaign->saved = now;
 	position_here(campaign, &position);
 	position.done = done;
