@@ -231,6 +231,15 @@ static const char *state_words(enum entry_state state)
 	return "not tried";
 }
 
+void campaign_add_before(const struct campaign *campaign, uint64_t before, struct text *text)
+{
+	text_add(text, "after %llu ", (unsigned long long)before);
+	if (campaign && campaign->failed)
+		text_add(text, "other%s", before == 1 ? "" : "s");
+	else
+		text_add(text, "that hold%s", before == 1 ? "s" : "");
+}
+
 void campaign_tell_known(const struct campaign *campaign, const struct entry *entry)
 {
 	printf("%s: %s/%s.dsim %s%s: %s\n", text_of(&campaign->target), campaign->store.dir,
