@@ -30,7 +30,7 @@ value() {
 is() { [ "$(value "$1" "$2")" = "$3" ] || { value "$1" "$2" && false; }; }
 only_files() { ! find "$1" -type f ! -name '*.dsim' ! -name '*.position' | grep .; }
 
-echo 1..99
+echo 1..100
 
 # ---- a program ----
 cp "$planted/credit" credit
@@ -234,6 +234,10 @@ expect 2 'expected a folder of failures, nowhere' merge x nowhere
 expect 1 'fails, after [0-9]+ others; shrunk to' explore --runs 20 --faults all,break --store told \
 	event-order.dsim
 holds "the first one came after those that hold" grep -q 'fails, after [0-9]* that hold' out
+"$datsim" explore --runs 20 --faults all,break --store "to be" --json be.json event-order.dsim > out
+holds "the command that replays is quoted for a shell" eval \
+	'value be.json "\"\\n\".join(f[\"replay\"] for f in j[\"failures\"])" > replay &&
+		[ -s replay ] && PATH=$(dirname "$datsim"):$PATH sh replay > out; grep -q "^not ok 1 - to be/fail-" out'
 expect 1 'exits with 1, after [0-9]+ others; shrunk to' explore --runs 60 --faults all,break \
 	--store told -- ./credit
 "$datsim" explore --runs 100 --faults all,break --no-shrink --store wide event-order.dsim > out
