@@ -201,13 +201,24 @@ START_TEST(a_trace_that_is_cut_says_so)
 		     "| cut        the trace is full: what came later is not counted "
 		     "(its file cannot grow)\n");
 	ck_assert(read_lines("0 emu0.pd1 create\n0 emu0.pd1 fr"));
-	ck_assert(account.torn && !account.whole);
+	ck_assert(account.torn && !account.whole && !account.stuck);
 	expect_print("| simulated  0.000 us of virtual time\n"
 		     "| packets    0 arrived, 0 bytes, 0 lost\n"
 		     "| events     none\n"
 		     "| left       emu0.pd1\n"
 		     "| cut        the trace ends within a line: the disk was full, or the "
 		     "program was killed; what came later is not counted\n");
+}
+END_TEST
+
+START_TEST(a_shared_trace_that_is_torn_had_no_room)
+{
+	ck_assert(read_lines("0 a-emu0.pd1 create\n0 a-emu0.pd1 fr"));
+	ck_assert(account.torn && account.stuck);
+	account_free(&account);
+	ck_assert(read_lines("0 a-emu0.pd1 create\n0 a-emu0.pd1 free\n"));
+	ck_assert(!account.torn && !account.stuck);
+	account_free(&account);
 }
 END_TEST
 
@@ -296,6 +307,7 @@ static void fill(Suite *suite)
 	unit_add(suite, many_objects_are_found_as_fast_as_few, 1, NULL);
 	unit_add(suite, each_node_has_a_line_of_what_it_left, 1, NULL);
 	unit_add(suite, a_trace_that_is_cut_says_so, 1, NULL);
+	unit_add(suite, a_shared_trace_that_is_torn_had_no_room, 1, NULL);
 	unit_add(suite, a_trace_that_keeps_its_end_says_so, 1, NULL);
 	unit_add(suite, each_outcome_has_its_words_and_its_exit_status, 1, NULL);
 	unit_add(suite, outcomes_are_the_same_by_what_counts, 1, NULL);

@@ -324,6 +324,8 @@ bool account_read(struct account *account, const char *name, const char *text, s
 		tallies_settle(&account->left);
 		account->whole = reader.ended;
 		account->torn = reader.torn;
+		/* That of a shared fabric is written at its end, by a process that lives. */
+		account->stuck |= account->torn && account->nodes.count;
 		good = !reader.error.length;
 	}
 	text_append(error, text_of(&reader.error), reader.error.length);

@@ -51,7 +51,7 @@ struct account {
 	struct span trace; /* all of it */
 	bool opened;       /* a program used the fabric, or tried to */
 	bool full;         /* the trace is full: later lines are missing */
-	bool stuck;        /* because its file cannot grow */
+	bool stuck;        /* its file had no room for all of it */
 	bool kept_end;     /* earlier lines are missing (DATSIM_TRACE_LAST), before: */
 	uint64_t kept_ns;  /* that time */
 	bool whole;        /* the trace has its end: the program closed its adapters */
