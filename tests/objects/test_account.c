@@ -174,6 +174,7 @@ START_TEST(many_objects_are_found_as_fast_as_few)
 		     "| events     none\n"
 		     "| left       emu0.ah50000, emu0.ah150000, emu0.ah200000, emu0.ah1\n");
 	text_free(&text);
+	text_free(&error);
 }
 END_TEST
 
