@@ -44,7 +44,7 @@ static bool is_taken(const struct programs *programs, int i)
 	return false;
 }
 
-/* The second program of a node "client" is "client2"; then one of a node "client2" is "client22". */
+/* The second of the node "client" is "client2"; one of the node "client2" is "client22" then. */
 static void name_program(struct programs *programs, int i)
 {
 	char node[PROGRAM_NAME];
