@@ -191,7 +191,8 @@ static int sweep_all(struct sweep *sweep, const struct scripts *scripts, bool co
 	}
 	printf("# %llu of %llu points, all %zu sites\n", ran, points, sweep->sites.count);
 	if (code == EXIT_PASS && points && !ran && sweep->only)
-		code = usage_error("sweep", "--only %llu: no script has so many points",
+		code = usage_error("sweep",
+				   "--only %llu: no script has so many points: nothing was swept",
 				   (unsigned long long)sweep->only);
 	else if (code == EXIT_PASS && !ran)
 		code = usage_error("sweep", "no script has such an operation: nothing was swept");
