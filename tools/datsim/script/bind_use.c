@@ -101,7 +101,7 @@ static bool bind_fabric_number(struct binder *binder, const char *key, struct va
 	int64_t number;
 
 	if (!strcmp(key, "mtu")) {
-		if (!bind_plain_bytes(binder, value) ||
+		if ((*value->unit && !bind_plain_bytes(binder, value)) ||
 		    !value_between(binder, value, 256, 65536, &number))
 			return false;
 		config->mtu = (DAT_UINT32)number;
