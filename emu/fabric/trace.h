@@ -14,6 +14,8 @@
 
 /* The note in place of the first line for which there is no room. */
 #define EMU_TRACE_FULL "the trace is full (DATSIM_TRACE_BYTES): later lines are missing"
+/* The same, before it has that length: the disk is full, or files may not be so long. */
+#define EMU_TRACE_STUCK "the trace is full (its file cannot grow): later lines are missing"
 
 void emu_trace_line(struct emu_world *w, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

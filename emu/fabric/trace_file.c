@@ -251,12 +251,14 @@ static void note_full(struct emu_world *w)
 {
 	struct emu_fabric *fab = w->fab;
 	char *line = fab->trace + fab->trace_length;
+	uint64_t left = w->config.trace_bytes - fab->trace_room;
+	const char *why = left < EMU_TRACE_LINE + EMU_TRACE_ROOM ? EMU_TRACE_FULL : EMU_TRACE_STUCK;
 
 	fab->trace_full = true;
 	fab->trace_on = false;
 	if (w->trace_fd < 0)
 		return;
-	file_add(fab, (size_t)sprintf(line, "%lu - note " EMU_TRACE_FULL "\n", fab->now));
+	file_add(fab, (size_t)sprintf(line, "%lu - note %s\n", fab->now, why));
 }
 
 /* Where the next line is written; the room for it in *room. NULL: there is none for that much. */

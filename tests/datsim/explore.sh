@@ -35,6 +35,8 @@ echo 1..72
 for bug in event-order one-packet flush watermark credits memory; do
 	code=1
 	[ $bug = memory ] && code=3 # a checker finds that
+	# Some editors write a byte order mark in front.
+	[ $bug = one-packet ] && printf '\357\273\277' | cat - "$planted/$bug.dsim" > $bug.dsim
 	expect $code 'shrunk to [0-9]+ lines?' explore --seed 1 --runs $runs $bug.dsim
 	holds "$bug: at most 15 lines" short $bug.shrunk.dsim
 	holds "$bug: it has a fault" has_fault $bug.shrunk.dsim

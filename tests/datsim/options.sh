@@ -40,6 +40,7 @@ test --slow 1001
 test --color red
 show --from noon
 show --until 3h
+show --until 400000000min
 show --color red
 show --width 39
 show --width 2001
@@ -205,6 +206,8 @@ operands() {
 		says 2 'expected a program' run --seed 3 -- && says 2 'expected a program' run &&
 		says 2 'expected one script, or -- PROGRAM' explore --seed 3 &&
 		says 2 'expected one script, or -- PROGRAM' explore a b &&
+		says 2 'found --out behind a: expected options before a script, and -- before' \
+			explore a --out b &&
 		says 2 'expected a script, or a folder' sweep --nth alloc &&
 		says 2 'expected --nth with alloc, post or event' sweep good.dsim &&
 		says 2 'expected one folder' conformance a b && says 2 "no arguments, got 'x'" \
@@ -283,6 +286,10 @@ outputs_apart() {
 			refuses --pcapng --svg show --svg $file --pcapng $file mine.trace &&
 			refuses --json --out explore --out $file --json $file good.dsim || return
 	done
+	refuses --html --svg show --svg absent --html ./absent mine.trace &&
+		refuses --html --svg show --svg suite/../absent --html absent mine.trace &&
+		refuses --pcapng --svg show --svg "$PWD/absent" --pcapng absent mine.trace &&
+		"$datsim" show --svg new --html suite/new mine.trace && rm new suite/new || return
 	[ ! -s there ] && [ ! -e absent ] &&
 		says 0 '^ok 1' test --trace /dev/null --junit /dev/null good.dsim
 }

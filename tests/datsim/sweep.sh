@@ -76,7 +76,7 @@ hangs() {
 	LD_PRELOAD="$runtime $hurry" "$datsim" sweep --nth post good.dsim
 }
 
-echo 1..29
+echo 1..31
 sweeps alloc
 sweeps alloc --persistent
 sweeps post
@@ -85,6 +85,9 @@ sweeps event
 sweeps event --persistent
 expect 0 '^ok 1 - good.dsim: 3 of 3 points' sweep --nth post good.dsim
 expect 0 '^# 1 of 3 points, all 2 sites' sweep --nth post --only 3 good.dsim
+expect 2 '^ok 1 - good.dsim: 0 of 3 points # SKIP there is no point 4$' sweep --nth post --only 4 \
+	good.dsim
+expect 2 'sweep: --only 4: no script has so many points' sweep --nth post --only 4 good.dsim
 expect 0 '^ok 1 - open.dsim: 2 of 2 points' sweep --nth post --persistent open.dsim
 expect 0 '^ok 1 - good.dsim: 1 of 6[0-9] points' sweep --nth alloc --only 7 good.dsim
 expect 3 '^not ok 1 - fails.dsim: 0 of 0 points' sweep --nth post fails.dsim

@@ -62,7 +62,7 @@ printf 'libdat trace 1\n# seed=1\n10 emu0.ep1 create\n# end lines=2\n' > cut.tra
 printf 'libdat trace 1\n# seed=1\nten emu0.ep1 create\n' > text.trace
 printf 'libdat trace 1\n5 emu0.ep1 create\n# end lines=1\n' > whole.trace
 
-echo 1..107
+echo 1..110
 expect 2 'expected a command'
 expect 2 'true \+ true2 opened no simulated adapter' explore -- true + true
 expect 0 'datsim test  *run scripts as tests' --help
@@ -78,6 +78,14 @@ expect 2 'expected --nth with alloc, post or event' sweep
 expect 0 'A script' test --help
 expect 2 'expected a script' test
 expect 0 '^ok 1 - good.dsim' test good.dsim
+# Some editors write a byte order mark in front.
+for script in good bad; do
+	printf '\357\273\277' | cat - $script.dsim > marked-$script.dsim
+done
+expect 0 '^ok 1 - marked-good.dsim' test marked-good.dsim
+expect 2 '^# marked-bad.dsim:1:12: expected an actor' test marked-bad.dsim
+printf '\n\357\273\277use adapter a@emu0\n' > later.dsim
+expect 2 'later.dsim:2:1: ' test later.dsim
 expect 1 '^# fails.dsim:2: dat_pz_query gave other values' test fails.dsim
 expect 1 '^# actual:   a: dat_pz_query\(pz\) -> \{ia_handle=ia\}' test fails.dsim
 expect 1 '^# replay:   datsim test --seed 7 fails.dsim' test --seed 7 fails.dsim

@@ -5,6 +5,7 @@
  */
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "tests/support/support.h"
 #include "tools/datsim/program/account.h"
@@ -151,6 +152,32 @@ START_TEST(each_node_has_a_line_of_what_it_left)
 }
 END_TEST
 
+/* 200000 live objects: if each were looked for in a list, this would take a minute. */
+START_TEST(many_objects_are_found_as_fast_as_few)
+{
+	struct text text = { 0 }, error = { 0 };
+	const unsigned int n = 200000;
+	clock_t began = clock();
+
+	text_put(&text, HEAD);
+	for (unsigned int i = 1; i <= n; i++)
+		text_add(&text, "1 emu0.ah%u create\n", i);
+	for (unsigned int i = 1; i <= n; i++)
+		if (i % 50000)
+			text_add(&text, "2 emu0.ah%u free\n", i);
+	text_put(&text, "3 emu0.ah1 create\n3 emu0.ah100000 free\n");
+	ck_assert(account_read(&account, "trace", text_of(&text), text.length, &error));
+	ck_assert_int_lt(clock() - began, 15 * CLOCKS_PER_SEC);
+	account.whole = true;
+	expect_print("| simulated  0.003 us of virtual time\n"
+		     "| packets    0 arrived, 0 bytes, 0 lost\n"
+		     "| events     none\n"
+		     "| left       emu0.ah50000, emu0.ah150000, emu0.ah200000, emu0.ah1\n");
+	text_free(&text);
+	text_free(&error);
+}
+END_TEST
+
 START_TEST(a_trace_that_is_cut_says_so)
 {
 	ck_assert(read_lines("0 emu0.pd1 create\n0 emu0.pd1 free\n"));
@@ -163,14 +190,36 @@ START_TEST(a_trace_that_is_cut_says_so)
 		     "| cut        the trace is full: what came later is not counted "
 		     "(DATSIM_TRACE_BYTES)\n"
 		     "| cut        the program ended without closing its adapters\n");
+	ck_assert(read_lines("0 - note the trace is full (DATSIM_TRACE_BYTES): later\n"));
+	ck_assert(account.full && !account.stuck);
+	account_free(&account);
+	ck_assert(read_lines("0 - note the trace is full (its file cannot grow): later\n"));
+	account.whole = true;
+	expect_print("| simulated  0.000 us of virtual time\n"
+		     "| packets    0 arrived, 0 bytes, 0 lost\n"
+		     "| events     none\n"
+		     "| left       nothing\n"
+		     "| cut        the trace is full: what came later is not counted "
+		     "(its file cannot grow)\n");
 	ck_assert(read_lines("0 emu0.pd1 create\n0 emu0.pd1 fr"));
-	ck_assert(account.torn && !account.whole);
+	ck_assert(account.torn && !account.whole && !account.stuck);
 	expect_print("| simulated  0.000 us of virtual time\n"
 		     "| packets    0 arrived, 0 bytes, 0 lost\n"
 		     "| events     none\n"
 		     "| left       emu0.pd1\n"
 		     "| cut        the trace ends within a line: the disk was full, or the "
 		     "program was killed; what came later is not counted\n");
+}
+END_TEST
+
+START_TEST(a_shared_trace_that_is_torn_had_no_room)
+{
+	ck_assert(read_lines("0 a-emu0.pd1 create\n0 a-emu0.pd1 fr"));
+	ck_assert(account.torn && account.stuck);
+	account_free(&account);
+	ck_assert(read_lines("0 a-emu0.pd1 create\n0 a-emu0.pd1 free\n"));
+	ck_assert(!account.torn && !account.stuck);
+	account_free(&account);
 }
 END_TEST
 
@@ -256,8 +305,10 @@ static void fill(Suite *suite)
 	unit_add(suite, each_line_is_counted_once, 1, NULL);
 	unit_add(suite, calls_that_ask_what_there_is_are_probes, 1, NULL);
 	unit_add(suite, eight_names_stand_in_a_line, 3, NULL);
+	unit_add(suite, many_objects_are_found_as_fast_as_few, 1, NULL);
 	unit_add(suite, each_node_has_a_line_of_what_it_left, 1, NULL);
 	unit_add(suite, a_trace_that_is_cut_says_so, 1, NULL);
+	unit_add(suite, a_shared_trace_that_is_torn_had_no_room, 1, NULL);
 	unit_add(suite, a_trace_that_keeps_its_end_says_so, 1, NULL);
 	unit_add(suite, each_outcome_has_its_words_and_its_exit_status, 1, NULL);
 	unit_add(suite, outcomes_are_the_same_by_what_counts, 1, NULL);

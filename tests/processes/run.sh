@@ -11,7 +11,7 @@ XDG_RUNTIME_DIR=$scratch
 export XDG_RUNTIME_DIR
 cd "$scratch" || exit 99
 
-echo 1..84
+echo 1..85
 expect 0 '^100 answers, 1 clients, 0 more were broken off' \
 	run -- "$server" + "$client" localhost 100
 holds "the client says the same" grep -qx '100 answers' out
@@ -48,6 +48,8 @@ expect 1 '^datsim: true opened no' run -- "$top/examples/srq_server" + \
 # shellcheck disable=SC2016
 expect 0 'left +nothing' run -- --node n "$top/examples/srq_server" + \
 	--node n sh -c '"$0" && "$0"' "$top/examples/srq_server"
+expect 1 'true [(]n22[)] exits with 0' run --lockstep -- --node n "$top/examples/srq_server" + \
+	--node n "$top/examples/srq_server" + --node n2 true
 expect 2 'nothing happens in this trace' show none.trace
 DATSIM_TRACE_BYTES=65536
 export DATSIM_TRACE_BYTES

@@ -190,7 +190,7 @@ static bool read_clauses(struct suite *suite)
 
 	for (i = 0; good && i < suite->scripts.count; i++) {
 		content.length = 0;
-		good = read_whole(suite->scripts.paths[i], SCRIPT_BYTES_MAX, &content, &error);
+		good = read_script(suite->scripts.paths[i], &content, &error);
 		if (good && !clauses_read(&suite->clauses, i, text_of(&content))) {
 			text_add(&error,
 				 "%s:1: expected \"# CALL: CLAUSE (RULINGS)\", the clause that "
@@ -200,7 +200,7 @@ static bool read_clauses(struct suite *suite)
 		}
 	}
 	if (!good) {
-		/* read_whole ends its message with a newline, usage_error adds its own. */
+		/* read_script ends its message with a newline, usage_error adds its own. */
 		while (error.length && error.s[error.length - 1] == '\n')
 			error.s[--error.length] = '\0';
 		usage_error("conformance", "%s", text_of(&error));

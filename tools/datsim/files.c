@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "options.h"
+#include "tools/datsim/script/script.h"
 
 bool read_whole(const char *path, size_t limit, struct text *content, struct text *error)
 {
@@ -51,6 +52,20 @@ bad:
 	if (fd >= 0)
 		close(fd);
 	return false;
+}
+
+bool read_script(const char *path, struct text *content, struct text *error)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+	size_t n = sizeof(mark) - 1;
+
+	if (!read_whole(path, SCRIPT_BYTES_MAX, content, error))
+		return false;
+	if (content->length >= n && !memcmp(content->s, mark, n)) {
+		memmove(content->s, content->s + n, content->length - n);
+		text_cut(content, content->length - n);
+	}
+	return true;
 }
 
 /* ---- writing ---- */
@@ -136,6 +151,26 @@ bool clear_file(const char *path, struct text *error)
 	return true;
 }
 
+/* Names of files that do not exist yet: the same name in the same folder? */
+static bool same_new_file(const char *a, const char *b)
+{
+	const char *last_a = strrchr(a, '/'), *last_b = strrchr(b, '/');
+	struct text in_a = { 0 }, in_b = { 0 };
+	struct stat x, y;
+	bool same;
+
+	if (strcmp(last_a ? last_a + 1 : a, last_b ? last_b + 1 : b) != 0)
+		return false;
+	text_append(&in_a, a, last_a ? (size_t)(last_a + 1 - a) : 0);
+	text_append(&in_b, b, last_b ? (size_t)(last_b + 1 - b) : 0);
+	same = stat(in_a.length ? in_a.s : ".", &x) == 0 &&
+	       stat(in_b.length ? in_b.s : ".", &y) == 0 && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+	text_free(&in_a);
+	text_free(&in_b);
+	return same;
+}
+
 /* Only a regular file loses something: several outputs may go to one pipe, or to /dev/null. */
 static bool same_file(const char *a, const char *b)
 {
@@ -143,7 +178,7 @@ static bool same_file(const char *a, const char *b)
 	bool no_a = stat(a, &x) != 0, no_b = stat(b, &y) != 0;
 
 	if (no_a || no_b)
-		return no_a && no_b && !strcmp(a, b);
+		return no_a && no_b && same_new_file(a, b);
 	return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 

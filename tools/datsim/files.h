@@ -12,6 +12,8 @@
 
 /* The content of a regular file of at most `limit` bytes. */
 bool read_whole(const char *path, size_t limit, struct text *content, struct text *error);
+/* The content of a script, without the byte order mark that some editors write in front. */
+bool read_script(const char *path, struct text *content, struct text *error);
 
 /* NULL: it cannot be written, and *error says why. */
 FILE *create_file(const char *path, struct text *error);

@@ -153,6 +153,17 @@ START_TEST(what_only_a_fabric_has_is_named)
 }
 END_TEST
 
+START_TEST(the_numbers_of_a_fabric_are_those_of_the_environment)
+{
+	struct script script;
+
+	load(&script, "fabric mtu=4K seed=18446744073709551615\n" USE);
+	ck_assert_uint_eq(script.config.mtu, 4096);
+	ck_assert_uint_eq(script.config.seed, UINT64_MAX);
+	script_free(&script);
+}
+END_TEST
+
 /* Without a fixture it has the index 0. */
 START_TEST(the_first_name_of_a_script_may_be_that_of_a_value)
 {
@@ -191,6 +202,7 @@ static void fill(Suite *suite)
 	unit_add(suite, each_kind_of_result_has_its_element, 1, setup_nothing);
 	unit_add(suite, a_time_between_two_moments_lies_between_them, 1, setup_nothing);
 	unit_add(suite, what_only_a_fabric_has_is_named, 1, setup_nothing);
+	unit_add(suite, the_numbers_of_a_fabric_are_those_of_the_environment, 1, setup_nothing);
 	unit_add(suite, the_first_name_of_a_script_may_be_that_of_a_value, 1, setup_nothing);
 	unit_add(suite, an_absurd_length_is_left_to_the_call, 1, setup_nothing);
 }

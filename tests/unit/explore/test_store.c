@@ -8,6 +8,7 @@
 #include "tools/datsim/explore/campaign.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 /* ---- endings ---- */
 
@@ -69,6 +70,8 @@ START_TEST(an_ending_has_kinds_of_objects_and_not_their_number)
 	ending_is(ending_of(ENDED_LEFT, 3, "", " emu0.ep2 emu0.evd1 emu0.ep1", ""),
 		  "leaves objects; emu#.ep# emu#.evd#");
 	ending_is(ending_of(ENDED_LEFT, 1, "", " emu1.evd7 emu0.ep4", ""),
+		  "leaves objects; emu#.ep# emu#.evd#");
+	ending_is(ending_of(ENDED_LEFT, 9, "", " emu1.evd7 emu0.ep4 ...", ""),
 		  "leaves objects; emu#.ep# emu#.evd#");
 }
 END_TEST
@@ -367,6 +370,81 @@ START_TEST(a_position_is_read_as_it_was_written_and_cut_it_is_an_error)
 }
 END_TEST
 
+START_TEST(a_seed_of_64_bits_is_read_as_it_was_written)
+{
+	const struct store store = { .fd = -1, .dir = "DIR" };
+	struct position position = { .seed = UINT64_MAX, .shard = 1, .shards = 1 }, again;
+	struct text content = { 0 }, error = { 0 };
+	struct entry entry, read;
+	char *digit;
+
+	entry_make(&entry, "fault link a>b drop nth=1\n");
+	entry.seed = UINT64_MAX;
+	entry_format(&store, &entry, &content);
+	ck_assert_msg(parse(&entry, &content, &read, &error), "%s", text_of(&error));
+	ck_assert_uint_eq(read.seed, UINT64_MAX);
+	entry_free(&read);
+	digit = strstr(content.s, "18446744073709551615");
+	digit[19] = '6';
+	ck_assert(!parse(&entry, &content, &read, &error));
+	entry_free(&read);
+	entry_free(&entry);
+	content.length = error.length = 0;
+	text_put(&position.target, "rpc");
+	position_format(&position, &content);
+	ck_assert_msg(position_parse(&again, "x", &content, &error), "%s", text_of(&error));
+	ck_assert_uint_eq(again.seed, UINT64_MAX);
+	position_free(&again);
+	position_free(&position);
+	text_free(&content);
+	text_free(&error);
+}
+END_TEST
+
+/* Two failures have one name since merge has shortened them. */
+START_TEST(a_campaign_goes_on_with_all_counts_of_a_failure)
+{
+	char dir[] = "/tmp/libdat-store-XXXXXX";
+	struct course course = { .seed = 1, .shard = 1, .shards = 1 };
+	struct position position = { .seed = 1, .shard = 1, .shards = 1, .done = 9, .failed = 7 };
+	struct campaign campaign;
+	struct text content = { 0 }, path = { 0 };
+	struct entry entry;
+	bool fresh;
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	course.store = dir;
+	ck_assert(campaign_begin(&campaign, &course, "rpc"));
+	entry_make(&entry, "fault link a>b drop nth=1\n");
+	text_add(&path, "%s", text_of(&store_put(&campaign.store, &entry, &fresh)->name));
+	text_put(&position.target, "rpc");
+	position_count(&position, text_of(&path), 3);
+	position_count(&position, text_of(&path), 4);
+	position_format(&position, &content);
+	ck_assert(store_write(&campaign.store, text_of(&campaign.position), &content));
+	campaign_free(&campaign);
+	course.resume = true;
+	ck_assert(campaign_begin(&campaign, &course, "rpc"));
+	ck_assert_uint_eq(campaign.before, 9);
+	ck_assert_uint_eq(campaign.store.list[0].count, 7);
+	campaign_save(&campaign, 10, true);
+	campaign.store.unwritten = 1;
+	campaign_save(&campaign, 11, true);
+	ck_assert(campaign.unsaved);
+	campaign_free(&campaign);
+	ck_assert(campaign_begin(&campaign, &course, "rpc"));
+	ck_assert_uint_eq(campaign.before, 10);
+	unlinkat(campaign.store.fd, text_of(&campaign.position), 0);
+	text_add(&path, ".dsim");
+	unlinkat(campaign.store.fd, text_of(&path), 0);
+	campaign_free(&campaign);
+	rmdir(dir);
+	position_free(&position);
+	text_free(&content);
+	text_free(&path);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_test_bare(suite, an_ending_has_the_line_of_an_assertion_without_numbers_and_folders);
@@ -382,6 +460,8 @@ static void fill(Suite *suite)
 	unit_test_bare(suite, the_shorter_script_stays_whichever_comes_first);
 	unit_test_bare(suite, coverage_counts_each_thing_once_a_schedule);
 	unit_test_bare(suite, a_position_is_read_as_it_was_written_and_cut_it_is_an_error);
+	unit_test_bare(suite, a_seed_of_64_bits_is_read_as_it_was_written);
+	unit_test_bare(suite, a_campaign_goes_on_with_all_counts_of_a_failure);
 }
 
 UNIT_SUITE("store of datsim explore")

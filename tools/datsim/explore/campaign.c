@@ -58,6 +58,10 @@ void campaign_save(struct campaign *campaign, uint64_t done, bool end)
 
 	if (!campaign->course->store || (!end && now - campaign->saved < SAVE_SECONDS))
 		return;
+	/* A later run is to find those again whose file could not be written. */
+	campaign->unsaved = campaign->store.unwritten > 0;
+	if (campaign->unsaved)
+		return;
 	campaign->saved = now;
 	position_here(campaign, &position);
 	position.done = done;
@@ -87,8 +91,9 @@ static void go_on(struct campaign *campaign, struct position *position)
 	position->coverage = (struct coverage){ .list = NULL };
 	for (size_t i = 0; i < position->count; i++) {
 		entry = store_find(&campaign->store, text_of(&position->counts[i].name));
+		/* More than once, if merge gave two failures one name. */
 		if (entry)
-			entry->count = position->counts[i].count;
+			entry->count += position->counts[i].count;
 	}
 }
 
@@ -224,6 +229,15 @@ static const char *state_words(enum entry_state state)
 		break;
 	}
 	return "not tried";
+}
+
+void campaign_add_before(const struct campaign *campaign, uint64_t before, struct text *text)
+{
+	text_add(text, "after %llu ", (unsigned long long)before);
+	if (campaign && campaign->failed)
+		text_add(text, "other%s", before == 1 ? "" : "s");
+	else
+		text_add(text, "that hold%s", before == 1 ? "s" : "");
 }
 
 void campaign_tell_known(const struct campaign *campaign, const struct entry *entry)

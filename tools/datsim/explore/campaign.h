@@ -60,6 +60,8 @@ void campaign_entry(const struct campaign *campaign, struct entry *entry, const 
 /* Put it into the store and count it. False: it could not be written. */
 bool campaign_keep(struct campaign *campaign, struct entry *entry);
 
+/* "after 6 that hold" or, if some of the campaign (NULL: none) have failed, "after 6 others". */
+void campaign_add_before(const struct campaign *campaign, uint64_t before, struct text *text);
 /* Say of one of the known failures what its replay gave. */
 void campaign_tell_known(const struct campaign *campaign, const struct entry *entry);
 

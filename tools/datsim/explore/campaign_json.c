@@ -7,6 +7,7 @@
 
 #include "campaign.h"
 #include "tools/datsim/files.h"
+#include "tools/datsim/program/origin.h"
 
 #define JSON_FD 197 /* standard output as it was, while it leads to standard error */
 
@@ -79,8 +80,9 @@ static void replay_json(const struct store *store, const struct entry *entry, st
 	if (store->dir) {
 		store_path(store, entry, &path);
 		json_string(json, "file", text_of(&path));
-		text_add(&replay, "%s%s%s", text_of(&entry->before), text_of(&path),
-			 text_of(&entry->after));
+		text_put(&replay, text_of(&entry->before));
+		path_add(&replay, text_of(&path));
+		text_put(&replay, text_of(&entry->after));
 		json_string(json, "replay", text_of(&replay));
 	}
 	text_free(&path);

@@ -219,15 +219,15 @@ void explorer_report(const struct explorer *explorer, const struct lines *lines,
 	struct story story = { .name = name, .trace = &verdict->trace, .of_script = true };
 	struct options options = { .has_seed = true, .seed = seed };
 	struct text text = { 0 }, command = { 0 };
-	uint64_t before = course_before(explorer->course, explorer->schedule.number);
 	size_t i;
 
-	printf("%s: schedule %llu of seed %llu fails, after %llu that hold%s; "
-	       "shrunk to %zu line%s:\n",
+	campaign_add_before(explorer->campaign,
+			    course_before(explorer->course, explorer->schedule.number), &text);
+	printf("%s: schedule %llu of seed %llu fails, %s; shrunk to %zu line%s:\n\n",
 	       explorer->path, (unsigned long long)explorer->schedule.number,
-	       (unsigned long long)explorer->course->seed, (unsigned long long)before,
-	       before == 1 ? "s" : "", lines->count, lines->count == 1 ? "" : "s");
-	puts("");
+	       (unsigned long long)explorer->course->seed, text_of(&text), lines->count,
+	       lines->count == 1 ? "" : "s");
+	text_cut(&text, 0);
 	for (i = 0; i < lines->count; i++)
 		printf("  %s\n", lines->line[i].text);
 	if (explorer->explained.length)
@@ -437,7 +437,7 @@ int explore_script(struct course *course, const char *path)
 	 */
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	ended_watch_alone(&explorer.ended);
-	if (read_whole(path, SCRIPT_BYTES_MAX, &explorer.content, &error)) {
+	if (read_script(path, &explorer.content, &error)) {
 		end_last_line(&explorer.content);
 		code = look_at_script(&explorer);
 	} else {

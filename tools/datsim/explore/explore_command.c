@@ -182,6 +182,11 @@ static int run_command(char **argv)
 	if (!options_read(&command_explore, argv, &course, &what))
 		return what.code;
 	program = what.after_dashes;
+	if (!program && what.count > 1 && what.word[1][0] == '-')
+		return usage_error("explore",
+				   "found %s behind %s: expected options before a script, and -- "
+				   "before a program",
+				   what.word[1], what.word[0]);
 	if (program ? !what.count : what.count != 1)
 		return usage_error("explore", "expected one script, or -- PROGRAM ARGS...");
 	if (!program && (course.lockstep || kinds_need_lockstep(course.kinds)))

@@ -322,16 +322,15 @@ static void tell_story(const struct hunt *hunt, const char *script, const struct
 /* "server + client: schedule 7 of seed 1: client exits with 1, after 6 that hold; ..." */
 static void print_schedule(const struct hunt *hunt, const struct lines *lines)
 {
-	uint64_t before = course_before(hunt->course, hunt->number);
 	struct text what = { 0 };
 
 	outcome_add(&what, &hunt->failure);
-	printf("%s: schedule %llu of seed %llu%s %s, after %llu that hold%s; shrunk to "
-	       "%zu line%s:\n\n",
+	text_add(&what, ", ");
+	campaign_add_before(hunt->campaign, course_before(hunt->course, hunt->number), &what);
+	printf("%s: schedule %llu of seed %llu%s %s; shrunk to %zu line%s:\n\n",
 	       text_of(&hunt->title), (unsigned long long)hunt->number,
 	       (unsigned long long)hunt->course->seed, hunt->failure.who[0] ? ":" : "",
-	       text_of(&what), (unsigned long long)before, before == 1 ? "s" : "", lines->count,
-	       lines->count == 1 ? "" : "s");
+	       text_of(&what), lines->count, lines->count == 1 ? "" : "s");
 	for (size_t i = 0; i < lines->count; i++)
 		printf("  %s\n", lines->line[i].text);
 	printf("\n%s%s", text_of(&hunt->explained), hunt->explained.length ? "\n" : "");

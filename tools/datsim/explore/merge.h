@@ -10,7 +10,8 @@ struct merge {
 	struct course course; /* store: the folder that takes all */
 	const char **folders; /* the others too, in order */
 	size_t count;
-	uint64_t fresh; /* failures that it had not */
+	uint64_t fresh;    /* failures that it had not */
+	struct text known; /* the names of those that it had, each between newlines */
 };
 
 /* Shorten the scripts of a store that are as they were found. False: stderr says why. */

@@ -85,6 +85,8 @@ static bool unite_all(struct merge *merge)
 	struct store to;
 	bool good = store_open(&to, merge->course.store, merge->course.store != merge->folders[0]);
 
+	for (size_t i = 0; good && i < to.count; i++)
+		text_add(&merge->known, "\n%s\n", text_of(&to.list[i].name));
 	for (size_t i = 0; good && i < merge->count; i++)
 		good = unite_folder(merge, &to, merge->folders[i]);
 	good = good && merge_scripts(&to);
@@ -131,7 +133,7 @@ static int run_command(char **argv)
 					   .failures = UINT64_MAX } };
 	struct operands what;
 	char **programs = NULL;
-	int i;
+	int i, code;
 
 	if (!options_read(&command_merge, argv, &merge, &what))
 		return what.code;
@@ -146,7 +148,9 @@ static int run_command(char **argv)
 	if (!merge.course.store)
 		merge.course.store = merge.folders[0];
 	json_prepare(merge.course.json);
-	return merge_all(&merge, programs);
+	code = merge_all(&merge, programs);
+	text_free(&merge.known);
+	return code;
 }
 
 const struct command command_merge = {

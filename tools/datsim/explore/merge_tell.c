@@ -47,6 +47,21 @@ static void add_position(const struct position *position, void *ctx)
 	shard_json(position, &sum->json);
 }
 
+/* Shortened, several failures may be one, which may have been there. */
+static uint64_t count_fresh(const struct merge *merge, const struct sum *sum)
+{
+	struct text name = { 0 };
+	uint64_t fresh = 0;
+
+	for (size_t i = 0; i < sum->store.count; i++) {
+		name.length = 0;
+		text_add(&name, "\n%s\n", text_of(&sum->store.list[i].name));
+		fresh += !strstr(text_of(&merge->known), text_of(&name));
+	}
+	text_free(&name);
+	return fresh < merge->fresh ? fresh : merge->fresh;
+}
+
 static void tell_failures(const struct merge *merge, const struct sum *sum)
 {
 	uint64_t raw = 0;
@@ -54,7 +69,7 @@ static void tell_failures(const struct merge *merge, const struct sum *sum)
 	printf("%s: %zu failure%s, %llu of them new to it; %llu schedule%s of %llu shard%s, of "
 	       "which %llu failed\n",
 	       merge->course.store, sum->store.count, sum->store.count == 1 ? "" : "s",
-	       (unsigned long long)merge->fresh, (unsigned long long)sum->done,
+	       (unsigned long long)count_fresh(merge, sum), (unsigned long long)sum->done,
 	       sum->done == 1 ? "" : "s", (unsigned long long)sum->shards,
 	       sum->shards == 1 ? "" : "s", (unsigned long long)sum->failed);
 	for (size_t i = 0; i < sum->store.count; i++) {
@@ -82,7 +97,7 @@ static bool tell_json(const struct merge *merge, struct sum *sum)
 	json_close(json, ']');
 	json_number(json, "schedules", sum->done);
 	json_number(json, "failed", sum->failed);
-	json_number(json, "new", merge->fresh);
+	json_number(json, "new", count_fresh(merge, sum));
 	json_real(json, "cpu_seconds", sum->cpu);
 	entries_json(&sum->store, NULL, json);
 	coverage_json(&sum->coverage, json);

@@ -145,7 +145,7 @@ static void add_set(struct text *text, const char *front, struct text *list, siz
 		text_free(&list[i]);
 }
 
-/* The kinds of the objects that were left: their number depends on the seed. */
+/* The kinds of the objects that were left: their number, so "...", too, depends on the seed. */
 static void add_left(struct text *ending, const char *what)
 {
 	struct text list[SET_MOST] = { { 0 } };
@@ -154,7 +154,7 @@ static void add_left(struct text *ending, const char *what)
 	for (; *what && count < SET_MOST; what += n) {
 		what += strspn(what, " ");
 		n = strcspn(what, " ");
-		if (n)
+		if (n && strncmp(what, "...", n) != 0)
 			add_plain(&list[count++], what, n);
 	}
 	add_set(ending, " ", list, count);

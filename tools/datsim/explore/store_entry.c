@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The file of one failure: written, and read with every value checked. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,9 +102,10 @@ static bool take_number(const char **s, uint64_t *value)
 {
 	size_t n = strspn(*s, "0123456789");
 
-	if (n < 1 || n > 19)
-		return false;
+	errno = 0;
 	*value = strtoull(*s, NULL, 10);
+	if (n < 1 || errno)
+		return false;
 	*s += n;
 	return true;
 }

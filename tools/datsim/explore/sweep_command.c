@@ -176,7 +176,10 @@ static int sweep_all(struct sweep *sweep, const struct scripts *scripts, bool co
 		colour_result(stdout, colour, !one, one ? "not ok" : "ok");
 		printf(" %zu - ", i + 1);
 		tap_name(stdout, scripts->paths[i]);
-		printf(": %llu of %llu points\n", outcome.ran, outcome.points);
+		printf(": %llu of %llu points", outcome.ran, outcome.points);
+		if (!one && sweep->only > outcome.points)
+			printf(" # SKIP there is no point %llu", (unsigned long long)sweep->only);
+		printf("\n");
 		colour_report(stdout, colour, "# ", text_of(&outcome.report));
 		fflush(stdout);
 		ran += outcome.ran;
@@ -187,7 +190,11 @@ static int sweep_all(struct sweep *sweep, const struct scripts *scripts, bool co
 		text_free(&outcome.report);
 	}
 	printf("# %llu of %llu points, all %zu sites\n", ran, points, sweep->sites.count);
-	if (code == EXIT_PASS && !ran)
+	if (code == EXIT_PASS && points && !ran && sweep->only)
+		code = usage_error("sweep",
+				   "--only %llu: no script has so many points: nothing was swept",
+				   (unsigned long long)sweep->only);
+	else if (code == EXIT_PASS && !ran)
 		code = usage_error("sweep", "no script has such an operation: nothing was swept");
 	return code;
 }

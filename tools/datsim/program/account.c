@@ -7,22 +7,46 @@
 
 #include "tools/datsim/show/show.h"
 #include "tools/datsim/show/trace_fault.h"
+#include "watch_table.h"
 
 #define SHOWN_MOST 8 /* names listed in one line */
 
-static const char full_note[] = "the trace is full (DATSIM_TRACE_BYTES)";
+static const char full_note[] = "the trace is full (";
+static const char stuck_note[] = "the trace is full (its file cannot grow)";
 static const char own_note[] = "own fabric: ";
 
-static struct tally *tally_find(const struct tallies *tallies, struct span what)
+/* ---- tallies ---- */
+
+/* Where a name is in the table, or is to be: index + 1, or 0. */
+static uint32_t *tally_slot(const struct tallies *tallies, struct span what)
 {
 	size_t i;
 
-	for (i = 0; i < tallies->count; i++) {
-		if (tallies->list[i].what.length == what.length &&
-		    !memcmp(tallies->list[i].what.s, what.s, what.length))
-			return &tallies->list[i];
+	for (i = watch_hash(what);; i++) {
+		uint32_t *slot = &tallies->slots[i & (tallies->slot_count - 1)];
+
+		if (!*slot || watch_same(tallies->list[*slot - 1].what, what))
+			return slot;
 	}
-	return NULL;
+}
+
+static struct tally *tally_find(const struct tallies *tallies, struct span what)
+{
+	uint32_t at = tallies->count ? *tally_slot(tallies, what) : 0;
+
+	return at && tallies->list[at - 1].times ? &tallies->list[at - 1] : NULL;
+}
+
+static void tallies_grow(struct tallies *tallies)
+{
+	size_t i;
+
+	tallies->slot_count = tallies->slot_count ? 2 * tallies->slot_count : 16;
+	free(tallies->slots);
+	tallies->slots = mem_zero(tallies->slot_count, sizeof(*tallies->slots));
+	tallies->list = mem_grow(tallies->list, tallies->slot_count * sizeof(*tallies->list));
+	for (i = 0; i < tallies->count; i++)
+		*tally_slot(tallies, tallies->list[i].what) = (uint32_t)i + 1;
 }
 
 static void tally_add(struct tallies *tallies, struct span what, uint64_t times)
@@ -30,22 +54,40 @@ static void tally_add(struct tallies *tallies, struct span what, uint64_t times)
 	struct tally *tally = tally_find(tallies, what);
 
 	if (!tally) {
-		tallies->list =
-			mem_grow(tallies->list, (tallies->count + 1) * sizeof(*tallies->list));
+		if (2 * tallies->count >= tallies->slot_count)
+			tallies_grow(tallies);
 		tally = &tallies->list[tallies->count++];
 		*tally = (struct tally){ .what = what };
+		*tally_slot(tallies, what) = (uint32_t)tallies->count;
 	}
 	tally->times += times;
 }
 
+/* Its entry stays, with 0 times, until tallies_settle takes it out. */
 static void tally_remove(struct tallies *tallies, struct span what)
 {
 	struct tally *tally = tally_find(tallies, what);
 
-	/* Keep the order in which the remaining ones were made. */
 	if (tally)
-		memmove(tally, tally + 1,
-			(size_t)(&tallies->list[tallies->count--] - tally - 1) * sizeof(*tally));
+		tally->times = 0;
+}
+
+/* The remaining ones are in the order in which they were made. Nothing is looked up after that. */
+static void tallies_settle(struct tallies *tallies)
+{
+	size_t i, kept = 0;
+
+	for (i = 0; i < tallies->count; i++) {
+		if (tallies->list[i].times)
+			tallies->list[kept++] = tallies->list[i];
+	}
+	tallies->count = kept;
+}
+
+static void tallies_free(struct tallies *tallies)
+{
+	free(tallies->list);
+	free(tallies->slots);
 }
 
 /* ---- rules of faults ---- */
@@ -116,6 +158,7 @@ static void read_note(struct account *account, const struct trace_line *line)
 	size_t skip = sizeof(own_note) - 1, length = 0;
 
 	account->full |= span_starts(node, full_note);
+	account->stuck |= span_starts(node, stuck_note);
 	if (trace_keeps_end(line)) {
 		account->kept_end = true;
 		account->kept_ns = line->ns;
@@ -278,8 +321,11 @@ bool account_read(struct account *account, const char *name, const char *text, s
 			add_line(account, &line);
 		for (i = 0; i < account->creations.count; i++)
 			settle_creation(account, &account->creations.list[i]);
+		tallies_settle(&account->left);
 		account->whole = reader.ended;
 		account->torn = reader.torn;
+		/* That of a shared fabric is written at its end, by a process that lives. */
+		account->stuck |= account->torn && account->nodes.count;
 		good = !reader.error.length;
 	}
 	text_append(error, text_of(&reader.error), reader.error.length);
@@ -326,7 +372,7 @@ static void print_unfinished(const struct account *account, struct text *text, c
 static void print_left_by(const struct account *account, struct span node, struct text *text,
 			  const char *indent)
 {
-	struct tallies some = { NULL, 0 };
+	struct tallies some = { .count = 0 };
 	size_t i;
 
 	for (i = 0; i < account->left.count; i++) {
@@ -338,7 +384,7 @@ static void print_left_by(const struct account *account, struct span node, struc
 	if (some.count || !node.length)
 		print_tallies(text, indent, "left", &some,
 			      account->kept_end ? "nothing that was made since then" : "nothing");
-	free(some.list);
+	tallies_free(&some);
 }
 
 /* Of several programs, a line each that left anything. */
@@ -379,10 +425,9 @@ void account_print(const struct account *account, struct text *text, const char 
 		print_tallies(text, indent, "probed", &account->probes, "");
 	print_left(account, text, indent);
 	if (account->full)
-		text_add(text,
-			 "%s%-10s the trace is full: what came later is not counted "
-			 "(DATSIM_TRACE_BYTES)\n",
-			 indent, "cut");
+		text_add(text, "%s%-10s the trace is full: what came later is not counted (%s)\n",
+			 indent, "cut",
+			 account->stuck ? "its file cannot grow" : "DATSIM_TRACE_BYTES");
 	if (!account->whole)
 		text_add(text, "%s%-10s %s\n", indent, "cut",
 			 account->torn ? "the trace ends within a line: the disk was full, or the "
@@ -392,16 +437,16 @@ void account_print(const struct account *account, struct text *text, const char 
 
 void account_free(struct account *account)
 {
-	free(account->events.list);
-	free(account->statuses.list);
-	free(account->overflows.list);
-	free(account->refusals.list);
-	free(account->probes.list);
-	free(account->creations.list);
-	free(account->trials.list);
-	free(account->left.list);
+	tallies_free(&account->events);
+	tallies_free(&account->statuses);
+	tallies_free(&account->overflows);
+	tallies_free(&account->refusals);
+	tallies_free(&account->probes);
+	tallies_free(&account->creations);
+	tallies_free(&account->trials);
+	tallies_free(&account->left);
 	watch_free(&account->watch);
-	free(account->nodes.list);
-	free(account->apart.list);
+	tallies_free(&account->nodes);
+	tallies_free(&account->apart);
 	free(account->rules);
 }

@@ -18,6 +18,8 @@ struct tally {
 struct tallies {
 	struct tally *list;
 	size_t count;
+	uint32_t *slots; /* a hash table of the list: index + 1, or 0 */
+	size_t slot_count;
 };
 
 /* A fault rule from the environment (DATSIM_FAULTS). */
@@ -49,6 +51,7 @@ struct account {
 	struct span trace; /* all of it */
 	bool opened;       /* a program used the fabric, or tried to */
 	bool full;         /* the trace is full: later lines are missing */
+	bool stuck;        /* its file had no room for all of it */
 	bool kept_end;     /* earlier lines are missing (DATSIM_TRACE_LAST), before: */
 	uint64_t kept_ns;  /* that time */
 	bool whole;        /* the trace has its end: the program closed its adapters */

@@ -44,6 +44,7 @@ void ended_watch(struct ended *ended)
 
 	*ended = (struct ended){ .by = 0 };
 	sigaction(SIGQUIT, &ignore, &ended->of_quit);
+	sigaction(SIGXFSZ, &ignore, &ended->of_size);
 	begin_watch(ended);
 }
 
@@ -51,12 +52,14 @@ void ended_watch_alone(struct ended *ended)
 {
 	*ended = (struct ended){ .alone = true };
 	sigaction(SIGQUIT, NULL, &ended->of_quit);
+	sigaction(SIGXFSZ, NULL, &ended->of_size);
 	begin_watch(ended);
 }
 
 void ended_child(const struct ended *ended)
 {
 	sigaction(SIGQUIT, &ended->of_quit, NULL);
+	sigaction(SIGXFSZ, &ended->of_size, NULL);
 	sigprocmask(SIG_SETMASK, &ended->before, NULL);
 }
 

@@ -8,7 +8,7 @@
  * terminal has come to the programs as well: the tool waits for them and reports.
  *
  * From ended_watch to ended_unwatch no such signal ends the tool by itself, so files that are made
- * and removed in between do not stay.
+ * and removed in between do not stay. Neither does SIGXFSZ: the write fails then.
  *
  *	ended_watch(&ended);
  *	pid = fork();			in the child: ended_child(&ended), then exec
@@ -33,8 +33,8 @@ struct ended {
 	bool alone;            /* a terminal asks the tool, too, not its programs */
 	sigset_t watched;      /* SIGCHLD and what asks to end: blocked, and waited for */
 	sigset_t before;       /* signal mask before */
-	struct sigaction of_quit;
-	void (*look)(void *arg); /* called now and then while it sleeps; NULL: not */
+	struct sigaction of_quit, of_size; /* of SIGQUIT and SIGXFSZ before */
+	void (*look)(void *arg);           /* called now and then while it sleeps; NULL: not */
 	void *look_arg;
 };
 

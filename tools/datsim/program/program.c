@@ -223,7 +223,7 @@ static bool add_account(const struct program *program, const char *trace, struct
 /*
  * *verdict: EXIT_FAILED, unless it is a failure already: no program used the fabric, or a fault,
  * which is not optional, never acted; EXIT_CHECKER: the trace is not that of a NIC as it should be;
- * EXIT_USAGE: it cannot be read.
+ * EXIT_USAGE: it cannot be read, or the file that was asked for has no room for all of it.
  */
 static void program_report_all(const struct program *program, const char *trace, int code,
 			       int *verdict)
@@ -234,9 +234,8 @@ static void program_report_all(const struct program *program, const char *trace,
 
 	add_exit(program, code, &text);
 	if (on_device())
-		text_add(&text,
-			 "  on a device, which has no trace: the number of times that faults "
-			 "acted is unknown\n");
+		text_put(&text, "  on a device, which has no trace: the number of times that "
+				"faults acted is unknown\n");
 	else
 		good = add_account(program, trace, &content, &account, &text, &faults);
 	if (program->trace && content.length) {
@@ -251,8 +250,9 @@ static void program_report_all(const struct program *program, const char *trace,
 		fputs(text_of(&faults), stderr);
 	if (account.watch.violation_count && good)
 		*verdict = EXIT_CHECKER;
-	else if (!good && *verdict == EXIT_PASS)
-		*verdict = content.length || access(trace, F_OK) ? EXIT_FAILED : EXIT_USAGE;
+	else if (*verdict == EXIT_PASS && (!good || (program->trace && account.stuck)))
+		*verdict = !good && (content.length || access(trace, F_OK)) ? EXIT_FAILED
+									    : EXIT_USAGE;
 	account_free(&account);
 	text_free(&content);
 	text_free(&text);
@@ -332,14 +332,13 @@ static const struct option options[] = {
 
 static bool load_script(struct program *program)
 {
-	struct text error = { 0 };
+	struct text error = { 0 }, *text = &program->script_text;
 	bool good;
 
 	if (!program->script)
 		return true;
-	good = read_whole(program->script, SCRIPT_BYTES_MAX, &program->script_text, &error) &&
-	       program_script_load(&program->faults, program->script,
-				   text_of(&program->script_text), program->script_text.length,
+	good = read_script(program->script, text, &error) &&
+	       program_script_load(&program->faults, program->script, text_of(text), text->length,
 				   program->several.count > 0, &error);
 	fputs(text_of(&error), stderr);
 	text_free(&error);

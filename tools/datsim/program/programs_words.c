@@ -30,21 +30,28 @@ static void copy_plain(char name[PROGRAM_NAME], const char *node)
 			*name = '_';
 }
 
-/* The second program of a node "client" is "client2". */
+/* Has one of the programs before it that name, as scripts write it? */
+static bool is_taken(const struct programs *programs, int i)
+{
+	char name[PROGRAM_NAME], other[PROGRAM_NAME];
+
+	copy_plain(name, programs->one[i].name);
+	while (i-- > 0) {
+		copy_plain(other, programs->one[i].name);
+		if (!strcmp(other, name))
+			return true;
+	}
+	return false;
+}
+
+/* The second of the node "client" is "client2"; one of the node "client2" is "client22" then. */
 static void name_program(struct programs *programs, int i)
 {
-	char node[PROGRAM_NAME], other[PROGRAM_NAME];
-	unsigned int rank = 1;
-	int at;
+	char node[PROGRAM_NAME];
 
 	copy_plain(node, programs->one[i].node);
-	for (at = 0; at < i; at++) {
-		copy_plain(other, programs->one[at].node);
-		rank += !strcmp(other, node);
-	}
-	if (rank == 1)
-		snprintf(programs->one[i].name, PROGRAM_NAME, "%s", node);
-	else
+	snprintf(programs->one[i].name, PROGRAM_NAME, "%s", node);
+	for (unsigned int rank = 2; is_taken(programs, i); rank++)
 		snprintf(programs->one[i].name, PROGRAM_NAME, "%.18s%u", node, rank);
 }
 

@@ -71,19 +71,24 @@ static void check_events(const struct watch *watch, struct outcome *outcome)
 	tell_first(watch, outcome);
 }
 
-/* The line "server-emu0 fault rule=1001 does=kill at=process" says that one was killed. */
-static bool was_killed(const struct text *content, struct span object)
+static const char kill_mark[] = " does=kill ";
+
+/*
+ * The line "server-emu0 fault rule=1001 does=kill at=process" says that one was killed. The first
+ * such line is at `first`, or there is none: so many objects may be left that looking for it each
+ * time would take long.
+ */
+static bool was_killed(const struct text *content, const char *first, struct span object)
 {
-	const char *at = text_of(content), *line;
+	const char *at = first, *line;
 	size_t node = strcspn(object.s, ".");
 
-	while ((at = strstr(at, " does=kill "))) {
+	for (; at; at = strstr(at + 1, kill_mark)) {
 		for (line = at; line > text_of(content) && line[-1] != '\n'; line--)
 			;
 		line += strcspn(line, " ") + 1;
 		if (!strncmp(line, object.s, node) && line[node] == ' ')
 			return true;
-		at++;
 	}
 	return false;
 }
@@ -92,11 +97,12 @@ static bool was_killed(const struct text *content, struct span object)
 static void check_left(const struct text *content, const struct tallies *left,
 		       struct outcome *outcome)
 {
+	const char *killed = strstr(text_of(content), kill_mark);
 	struct text names = { 0 };
 	int n = 0;
 
 	for (size_t i = 0; i < left->count; i++) {
-		if (was_killed(content, left->list[i].what) || n++ >= NAMED_MOST)
+		if (was_killed(content, killed, left->list[i].what) || n++ >= NAMED_MOST)
 			continue;
 		text_add(&names, " ");
 		text_printable(&names, left->list[i].what.s, left->list[i].what.length);

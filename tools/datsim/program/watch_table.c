@@ -46,15 +46,22 @@ bool watch_is_kind(struct span object, const char *kind)
 	       !memcmp(dot, kind, strlen(kind));
 }
 
-/* Where an object is in the table, or is to be: index + 1, or 0. */
-static uint32_t *slot_of(const struct watch *watch, struct span object)
+uint32_t watch_hash(struct span object)
 {
 	uint32_t hash = 2166136261u;
 	size_t i;
 
 	for (i = 0; i < object.length; i++)
 		hash = (hash ^ (unsigned char)object.s[i]) * 16777619u;
-	for (i = hash;; i++) {
+	return hash;
+}
+
+/* Where an object is in the table, or is to be: index + 1, or 0. */
+static uint32_t *slot_of(const struct watch *watch, struct span object)
+{
+	size_t i;
+
+	for (i = watch_hash(object);; i++) {
 		uint32_t *slot = &watch->slots[i & (watch->slot_count - 1)];
 
 		if (!*slot || watch_same(watch->list[*slot - 1].object, object))

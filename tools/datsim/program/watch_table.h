@@ -12,6 +12,7 @@ void watch_list_take(struct watch_list *list);
 void watch_list_clear(struct watch_list *list);
 
 bool watch_same(struct span a, struct span b);
+uint32_t watch_hash(struct span object);
 /* kind: as ".qp" */
 bool watch_is_kind(struct span object, const char *kind);
 /* The object with this name, added if it is new; other objects move then. */

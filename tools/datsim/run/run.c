@@ -366,7 +366,7 @@ void run_file(const char *path, const struct options *options, struct verdict *v
 {
 	struct text content = { 0 }, error = { 0 };
 
-	if (read_whole(path, SCRIPT_BYTES_MAX, &content, &error)) {
+	if (read_script(path, &content, &error)) {
 		run_text(path, text_of(&content), content.length, options, verdict);
 		text_free(&error);
 	} else {

@@ -73,13 +73,36 @@ static bool bind_profile(struct binder *binder, const struct value *value)
 	return true;
 }
 
-static bool bind_fabric_number(struct binder *binder, const char *key, const struct value *value)
+/* A number of bytes, 4K too, becomes a plain number. */
+static bool bind_plain_bytes(struct binder *binder, struct value *value)
+{
+	if (!value_bytes(binder, value, &value->number))
+		return false;
+	value->unit = "";
+	value->billionths = 0;
+	return true;
+}
+
+static bool bind_seed(struct binder *binder, const struct value *value)
+{
+	if (value->kind == VALUE_NUMBER && !value->negative && !*value->unit &&
+	    !value->billionths) {
+		binder->script->config.seed = value->number;
+		return true;
+	}
+	diag_add(&binder->script->diag, value->at, "expected a number from 0 to %llu",
+		 (unsigned long long)UINT64_MAX);
+	return false;
+}
+
+static bool bind_fabric_number(struct binder *binder, const char *key, struct value *value)
 {
 	DAT_SIM_CONFIG *config = &binder->script->config;
 	int64_t number;
 
 	if (!strcmp(key, "mtu")) {
-		if (!value_between(binder, value, 256, 65536, &number))
+		if ((*value->unit && !bind_plain_bytes(binder, value)) ||
+		    !value_between(binder, value, 256, 65536, &number))
 			return false;
 		config->mtu = (DAT_UINT32)number;
 	} else if (!strcmp(key, "rnr_retry")) {
@@ -87,9 +110,7 @@ static bool bind_fabric_number(struct binder *binder, const char *key, const str
 			return false;
 		config->rnr_retry = (DAT_UINT32)number;
 	} else {
-		if (!value_between(binder, value, 0, INT64_MAX, &number))
-			return false;
-		config->seed = (DAT_UINT64)number;
+		return bind_seed(binder, value);
 	}
 	return true;
 }
@@ -212,13 +233,8 @@ static bool bind_use_setting(struct binder *binder, struct use *use, const struc
 					use->kind == USE_CONNECTED ? use_keys_connected
 								   : use_keys_adapter);
 	if (key->kind == USE_BYTES) {
-		uint64_t bytes;
-
-		if (!value_bytes(binder, setting->value, &bytes))
+		if (!bind_plain_bytes(binder, setting->value))
 			return false;
-		setting->value->number = bytes;
-		setting->value->unit = "";
-		setting->value->billionths = 0;
 	} else if (!bind_number(binder, setting->value, GROUP_COUNT)) {
 		return false;
 	}

@@ -42,7 +42,10 @@ bool filter_time(const char *word, uint64_t *ns)
 		i++;
 	if (i == ARRAY_SIZE(units))
 		return false;
-	*ns = whole * units[i].ns + part * units[i].ns / scale;
+	part = part * units[i].ns / scale;
+	if (whole > (UINT64_MAX - part) / units[i].ns)
+		return false;
+	*ns = whole * units[i].ns + part;
 	return true;
 }
 
