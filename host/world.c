@@ -220,12 +220,32 @@ void backend_end_world(struct backend *b)
 	process_cancel_release(cancel);
 }
 
+/*
+ * Not in the shared world itself, which is unmapped while this thread sleeps. In lockstep a thread
+ * has to sleep there, to give up its turn.
+ */
+static void sleep_while_ending(struct backend *b)
+{
+	int cancel = process_cancel_hold();
+
+	if (b->shared && b->kind->lockstep(b->shared)) {
+		backend_sleep(b);
+	} else {
+		if (b->shared)
+			b->kind->leave(b->shared);
+		pthread_cond_wait(&b->wake, &b->lock);
+		if (b->shared)
+			turn_enter(b);
+	}
+	process_cancel_release(cancel);
+}
+
 bool backend_await_end(struct backend *b)
 {
 	while (b->ending) {
 		if (agent_waits_below(NULL) || helper_is_this())
 			return false;
-		backend_sleep(b);
+		sleep_while_ending(b);
 	}
 	return true;
 }

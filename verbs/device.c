@@ -127,12 +127,13 @@ static int open_adapter(struct backend *b, struct vb_context *context, const cha
 	if (!backend_await_end(b))
 		return -EBUSY;
 	made_world = !b->world;
-	first = TAILQ_EMPTY(&b->adapters);
 	if (made_world) {
 		err = backend_make_world(b, NULL);
 		if (err)
 			return err;
 	}
+	/* Not before: in lockstep, other threads may have had their turns. */
+	first = TAILQ_EMPTY(&b->adapters);
 	err = backend_open_adapter(backend_front(b, &vb_front_ops), name, &base);
 	if (!err && !(base->nic->caps & NIC_CAP_NUMBERS)) {
 		backend_close_adapter(base);

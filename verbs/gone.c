@@ -127,7 +127,7 @@ void vb_gone_context(struct vb_context *context)
 	keep_memory(context);
 }
 
-/* What is in a context looks there for its device. */
+/* Objects find their device through their context. */
 void vb_gone_in_child(struct vb_adapter *adapter)
 {
 	struct vb_context *context;

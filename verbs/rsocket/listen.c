@@ -40,7 +40,7 @@ static int accept_id(struct rs_socket *rs, const struct rs_hello *peer)
 /* The request is accepted, and waits for raccept, or it is rejected. */
 static int adopt_id(struct rs_socket *listener, struct rdma_cm_id *id, const struct rs_hello *peer)
 {
-	struct rs_socket *rs = rs_make(listener->domain);
+	struct rs_socket *rs = rs_make(listener->domain, listener);
 	int err = rs ? 0 : -errno;
 
 	if (!rs) {

@@ -170,8 +170,11 @@ struct rs_socket {
 
 /* ---- table.c ---- */
 
-/* NULL: errno. In the table, with two references, and unlocked. */
-struct rs_socket *rs_make(int domain);
+/*
+ * NULL: errno. In the table, with two references, and unlocked. `locked`: the rsocket that the
+ * caller has locked, and has a reference to; or NULL.
+ */
+struct rs_socket *rs_make(int domain, struct rs_socket *locked);
 /* The rsocket with this number, locked and with a reference; NULL: EBADF. */
 struct rs_socket *rs_enter(int fd);
 /* The same, closed or not; NULL: the number is no rsocket's. */

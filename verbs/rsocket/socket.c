@@ -22,7 +22,7 @@ int rsocket(int domain, int type, int protocol)
 		return cm_fail(ESOCKTNOSUPPORT);
 	if (protocol != 0 && protocol != IPPROTO_TCP)
 		return cm_fail(EPROTONOSUPPORT);
-	rs = rs_make(domain);
+	rs = rs_make(domain, NULL);
 	if (!rs)
 		return -1;
 	fd = rs->fd;

@@ -120,7 +120,7 @@ static void unlist_listener(struct rs_socket *rs)
 	rs->listed = false;
 }
 
-static int add_socket(struct rs_socket *rs)
+static int add_socket(struct rs_socket *rs, struct rs_socket *locked)
 {
 	struct rs_socket *old = NULL;
 	int err;
@@ -136,15 +136,18 @@ static int add_socket(struct rs_socket *rs)
 	}
 	pthread_mutex_unlock(&table.mutex);
 	if (old) {
-		pthread_mutex_lock(&old->mutex);
+		if (old != locked)
+			pthread_mutex_lock(&old->mutex);
 		old->fd = -1; /* the program closed it */
 		old->closed = true;
-		rs_leave(old, 0);
+		if (old != locked)
+			pthread_mutex_unlock(&old->mutex);
+		rs_put(old);
 	}
 	return err;
 }
 
-struct rs_socket *rs_make(int domain)
+struct rs_socket *rs_make(int domain, struct rs_socket *locked)
 {
 	struct rs_socket *rs = calloc(1, sizeof(*rs));
 	int err = 0;
@@ -165,7 +168,7 @@ struct rs_socket *rs_make(int domain)
 		err = rs->channel ? 0 : -errno;
 	}
 	if (!err)
-		err = add_socket(rs);
+		err = add_socket(rs, locked);
 	if (!err)
 		return rs;
 	rs_put(rs);
