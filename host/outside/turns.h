@@ -156,6 +156,8 @@ const struct timespec *turns_real_time(bool ours, clockid_t clock, const struct 
 void turns_clock_go_on(void);
 /* Virtual time until a time of that clock; OUTSIDE_NEVER: it is decades away. */
 uint64_t turns_until(clockid_t clock, const struct timespec *abs);
+/* How long ago it was; 0: it was not. */
+uint64_t turns_since(clockid_t clock, const struct timespec *abs);
 /*
  * The clock that the program has read is ahead of virtual time by this: each reading moves it on,
  * so that a loop of readings ends.

@@ -1254,6 +1254,26 @@ static void wait_by_timer(void)
 	close(fd);
 }
 
+START_TEST(a_timer_from_the_past_has_expired_as_often_as_on_linux)
+{
+	struct itimerspec value = { .it_interval = { .tv_nsec = 100000000 } }, left;
+	int fd = -1;
+	uint64_t times = 0;
+
+	begin();
+	fd = timerfd_create(CLOCK_MONOTONIC, 0);
+	clock_gettime(CLOCK_MONOTONIC, &value.it_value);
+	value.it_value.tv_sec--;
+	ck_assert_int_eq(timerfd_settime(fd, TFD_TIMER_ABSTIME, &value, NULL), 0);
+	ck_assert_int_eq(read(fd, &times, sizeof(times)), sizeof(times));
+	ck_assert_uint_eq(times, 11);
+	ck_assert_int_eq(timerfd_gettime(fd, &left), 0);
+	ck_assert_int_le(left.it_value.tv_nsec, 100000000);
+	ck_assert_int_gt(left.it_value.tv_nsec, 99000000);
+	close(fd);
+}
+END_TEST
+
 static void (*const waits[])(void) = {
 	wait_by_usleep, wait_by_nanosleep, wait_by_clock_nanosleep, wait_by_poll,  wait_by_select,
 	wait_by_epoll,  wait_by_signal,    wait_by_socket,          wait_by_futex, wait_by_timer,
@@ -2228,6 +2248,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_stream_has_an_error_when_a_handler_ends_its_read, 1, NULL);
 	unit_add(suite, a_wait_for_a_child_ends_when_a_handler_has_run, 1, NULL);
 	unit_add(suite, a_handler_that_has_run_ends_one_call, 1, NULL);
+	unit_add(suite, a_timer_from_the_past_has_expired_as_often_as_on_linux, 1, NULL);
 	unit_add(suite, a_handler_does_not_end_a_wait_for_a_lock, 1, NULL);
 	unit_add(suite, a_signal_for_the_process_is_its_first_threads, 1, NULL);
 	unit_add(suite, monotonic_clocks_do_not_go_back_when_a_program_joins, 1, NULL);
