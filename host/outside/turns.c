@@ -209,18 +209,6 @@ bool turns_is_program(const void *caller)
 	return libraries_met() > 0 || !is_in(&former, (uintptr_t)caller);
 }
 
-static enum outside_wait wait_turn(uint64_t ns, bool descriptor)
-{
-	enum outside_wait outcome = OUTSIDE_NONE;
-	unsigned int n = libraries_met();
-	int before = errno;
-
-	for (unsigned int i = 0; i < n && outcome == OUTSIDE_NONE; i++)
-		outcome = met[i].table->wait(ns, descriptor);
-	errno = before;
-	return outcome;
-}
-
 void turns_tell(bool descriptor)
 {
 	unsigned int n = libraries_met();
@@ -292,18 +280,55 @@ uint64_t turns_now(void)
 	return now == OUTSIDE_NEVER ? 0 : now;
 }
 
+static enum outside_wait wait_turn(uint64_t ns, bool descriptor)
+{
+	enum outside_wait outcome = OUTSIDE_NONE;
+	unsigned int n = libraries_met();
+
+	for (unsigned int i = 0; i < n && outcome == OUTSIDE_NONE; i++)
+		outcome = met[i].table->wait(ns, descriptor);
+	return outcome;
+}
+
+/* ends: a handler ends the wait. Another program may send the signal, and tells as for a write. */
+static bool wait_once(uint64_t ns, bool descriptor, bool ends)
+{
+	enum outside_wait outcome;
+	int before = errno;
+	uint64_t blocked;
+	bool kept;
+
+	kept = turns_keep_back(ends, &blocked);
+	outcome = wait_turn(ns, descriptor || (kept && ends));
+	if (kept && turns_let_in(blocked))
+		outcome = OUTSIDE_AGAIN;
+	errno = before;
+	return outcome == OUTSIDE_AGAIN;
+}
+
+/* A thread that ends the world may wait for the turn. */
+static bool wait_or_leave(uint64_t ns, bool descriptor, bool ends)
+{
+	bool again = wait_once(ns, descriptor, ends);
+
+	if (!again)
+		leave_turn();
+	return again;
+}
+
 bool turns_let_others(uint64_t ns, bool descriptor)
 {
-	if (wait_turn(ns, descriptor) == OUTSIDE_AGAIN)
-		return true;
-	/* A thread that ends the world may wait for the turn. */
-	leave_turn();
-	return false;
+	return wait_or_leave(ns, descriptor, false);
 }
 
 bool turns_wait_fd(uint64_t ns)
 {
-	return turns_let_others(turns_timers_left(ns), true);
+	return wait_or_leave(turns_timers_left(ns), true, true);
+}
+
+bool turns_wait_own(uint64_t ns)
+{
+	return wait_or_leave(ns, false, true);
 }
 
 struct nic_book *turns_book(void)
@@ -315,7 +340,12 @@ struct nic_book *turns_book(void)
 	return book;
 }
 
+bool turns_pass(uint64_t ns)
+{
+	return wait_turn(ns, false) == OUTSIDE_AGAIN;
+}
+
 void turns_yield(uint64_t ns)
 {
-	wait_turn(ns, false);
+	wait_once(ns, false, false);
 }

@@ -24,7 +24,8 @@
  * semaphores and locks in memory that processes share. If printf, puts or putc write to a pipe or
  * socket by themselves, because the stream has no buffer or its buffer is full, the reader wakes
  * late: at the next flush, write or close.
- * A call that waits for the turn is not interrupted by signals, but for pause and sigsuspend.
+ * While a thread waits for its turn, handlers of signals do not run; turns_handler.c says when they
+ * do.
  *
  * Outside lockstep, before the process has joined a fabric, and for calls of libdat itself, each
  * call is that of libc. Each function has the name of libc's in its asm label. The library is built
@@ -121,6 +122,17 @@ bool turns_before(void);
 bool turns_wait_before(int fd, int ms);
 /* Wait once (outside.h). False: the caller has to block as usual. */
 bool turns_let_others(uint64_t ns, bool descriptor);
+/*
+ * The same for a call that signals interrupt, which tests next, and then asks turns_interrupted.
+ * wait_fd: it waits for what a descriptor tells, or a child.
+ */
+bool turns_wait_fd(uint64_t ns);
+bool turns_wait_own(uint64_t ns);
+/*
+ * A handler has run at the end of the thread's last wait, and the call is to fail with EINTR, which
+ * errno says. restarts: unless it goes on after handlers with SA_RESTART.
+ */
+bool turns_interrupted(bool restarts);
 void turns_tell(bool descriptor);
 /* Threads that can go on now do, before the caller: a wait for this long in virtual time. */
 void turns_yield(uint64_t ns);
@@ -144,6 +156,8 @@ const struct timespec *turns_real_time(bool ours, clockid_t clock, const struct 
 void turns_clock_go_on(void);
 /* Virtual time until a time of that clock; OUTSIDE_NEVER: it is decades away. */
 uint64_t turns_until(clockid_t clock, const struct timespec *abs);
+/* How long ago it was; 0: it was not. */
+uint64_t turns_since(clockid_t clock, const struct timespec *abs);
 /*
  * The clock that the program has read is ahead of virtual time by this: each reading moves it on,
  * so that a loop of readings ends.
@@ -195,6 +209,18 @@ pid_t turns_tid_meant(pid_t shown);
 /* The calling thread ends. */
 void turns_tid_gone(void *unused);
 
+/* ---- turns_handler.c ---- */
+
+/*
+ * The thread is about to wait, or to send a signal: keep back signals that have a handler. ends: it
+ * is in a call that they end; in others, only those of another thread. False: there are none. Else
+ * *before is for turns_let_in, which says whether a handler has run.
+ */
+bool turns_keep_back(bool ends, uint64_t *before);
+bool turns_let_in(uint64_t before);
+/* For this file: wait once, and let no handler run. False: there is no turn to give up. */
+bool turns_pass(uint64_t ns);
+
 /* ---- turns_port.c ---- */
 
 void turns_addr_shown(struct sockaddr *addr, socklen_t size);
@@ -222,9 +248,7 @@ uint64_t turns_timers_left(uint64_t ns);
 void turns_timers_fire(void);
 void turns_timer_closed(int fd);
 
-/* Wait once for what a descriptor tells. False: the caller has to block as usual. */
-bool turns_wait_fd(uint64_t ns);
-/* Until something can be read. False: its time is over, errno says so. */
+/* Until something can be read. False: its time is over, or a handler has run; errno says so. */
 bool turns_await_in(int fd);
 
 /* ---- turns_fd.c ---- */

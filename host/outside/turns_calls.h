@@ -47,6 +47,9 @@
 	X(system) X(execve) X(execv) X(execvp) X(execvpe) X(execl) X(execlp) X(execle) \
 	X(fexecve) X(_exit) X(_Exit)
 
+/* What it sets counts when a thread waits. */
+#define TURNS_NOTES(X) X(sigaction) X(signal) X(__sysv_signal)
+
 /* What the program sees, or means, is virtual: time, ids, ports, random numbers, names. */
 #define TURNS_SHOWS(X) \
 	X(clock_gettime) X(gettimeofday) X(time) X(timespec_get) \

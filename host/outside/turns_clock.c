@@ -189,16 +189,33 @@ int turns_gettime(clockid_t clock, struct timespec *ts)
 	return 0;
 }
 
-uint64_t turns_until(clockid_t clock, const struct timespec *abs)
+static struct timespec look_at_clock(clockid_t clock)
 {
 	uint64_t first = first_of(clock);
 	struct timespec ts;
-	int64_t left;
 
 	if (first)
-		ts = ts_of(first * TURNS_NS + clock_look());
-	else
-		REAL(clock_gettime)(clock, &ts);
+		return ts_of(first * TURNS_NS + clock_look());
+	REAL(clock_gettime)(clock, &ts);
+	return ts;
+}
+
+uint64_t turns_since(clockid_t clock, const struct timespec *abs)
+{
+	struct timespec ts = look_at_clock(clock);
+	int64_t past;
+
+	if (abs->tv_sec > ts.tv_sec)
+		return 0;
+	past = (int64_t)(ts.tv_sec - abs->tv_sec) * (int64_t)TURNS_NS + ts.tv_nsec - abs->tv_nsec;
+	return past > 0 ? (uint64_t)past : 0;
+}
+
+uint64_t turns_until(clockid_t clock, const struct timespec *abs)
+{
+	struct timespec ts = look_at_clock(clock);
+	int64_t left;
+
 	if (abs->tv_sec < ts.tv_sec)
 		return 0;
 	if ((uint64_t)(abs->tv_sec - ts.tv_sec) >= TURNS_MOST_NS / TURNS_NS)

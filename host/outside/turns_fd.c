@@ -35,8 +35,8 @@ static uint64_t limit_of(int fd, short events)
 }
 
 /*
- * Return when the call will not block, or when it has to block as usual. False: it is not to block,
- * and its time is over.
+ * Return when the call will not block, or when it has to block as usual. False: it is to fail, for
+ * its time is over, or a handler has run. One with a limit is not restarted.
  */
 static bool await_fd(int fd, short events)
 {
@@ -63,8 +63,10 @@ static bool await_fd(int fd, short events)
 		if (!turns_wait_fd(limit == OUTSIDE_NEVER ? limit : limit - past))
 			return true;
 		turns_timers_fire();
-	} while (REAL(poll)(&pfd, 1, 0) == 0);
-	return true;
+		if (REAL(poll)(&pfd, 1, 0) != 0)
+			return true;
+	} while (!turns_interrupted(limit == OUTSIDE_NEVER));
+	return false;
 }
 
 bool turns_await_in(int fd)

@@ -65,8 +65,11 @@ static bool await_writer(int fd, int dir, const char *path, int flags)
 
 	while (!has_met_writer(fd)) {
 		pthread_testcancel();
-		if (turns_wait_fd(OUTSIDE_NEVER))
+		if (turns_wait_fd(OUTSIDE_NEVER)) {
+			if (!has_met_writer(fd) && turns_interrupted(true))
+				return false;
 			continue;
+		}
 		/* Block in the kernel. fd stays open: it has what was written since. */
 		second = REAL(openat)(dir, path, flags & ~(O_CREAT | O_EXCL));
 		if (second >= 0)
@@ -100,10 +103,14 @@ static int open_to_read(int dir, const char *path, int flags, mode_t mode)
 /* While there is no reader, an open that is not to block fails with ENXIO. */
 static int open_to_write(int dir, const char *path, int flags, mode_t mode)
 {
+	bool waited = false;
 	int fd;
 
 	while ((fd = REAL(openat)(dir, path, flags | O_NONBLOCK, mode)) < 0 && errno == ENXIO &&
 	       is_fifo(dir, path)) {
+		if (waited && turns_interrupted(true))
+			return -1;
+		waited = true;
 		pthread_testcancel();
 		if (!turns_wait_fd(OUTSIDE_NEVER))
 			return REAL(openat)(dir, path, flags, mode);

@@ -111,38 +111,64 @@ static pid_t pid_meant(bool ours, pid_t pid)
 	return pid < 0 ? -turns_pid_meant(-pid) : turns_pid_meant(pid);
 }
 
-/* What a signal ends, or lets go on, may be what others wait for. */
+typedef int send_function(pid_t to, int sig, union sigval value);
+
+static int send_kill(pid_t to, int sig, union sigval value)
+{
+	(void)value;
+	return REAL(kill)(to, sig);
+}
+
+static int send_killpg(pid_t to, int sig, union sigval value)
+{
+	(void)value;
+	return REAL(killpg)(to, sig);
+}
+
+static int send_queued(pid_t to, int sig, union sigval value)
+{
+	return REAL(sigqueue)(to, sig, value);
+}
+
+/*
+ * What a signal ends, or lets go on, may be what others wait for. One to the own process is its
+ * first thread's (turns_handler.c).
+ */
+static int send_in_turn(bool ours, send_function *send, pid_t to, int sig, union sigval value)
+{
+	uint64_t before;
+	int result, err;
+	bool kept;
+
+	if (!ours)
+		return send(to, sig, value);
+	kept = turns_keep_back(false, &before);
+	result = send(pid_meant(true, to), sig, value);
+	err = errno;
+	if (kept)
+		turns_let_in(before);
+	if (result == 0)
+		turns_tell(true);
+	errno = err;
+	return result;
+}
+
 int turns_kill(pid_t pid, int sig) __asm__("kill");
 int turns_kill(pid_t pid, int sig)
 {
-	bool ours = PROGRAM;
-	int result = REAL(kill)(pid_meant(ours, pid), sig);
-
-	if (ours && result == 0)
-		turns_tell(true);
-	return result;
+	return send_in_turn(PROGRAM, send_kill, pid, sig, (union sigval){ 0 });
 }
 
 int turns_killpg(pid_t group, int sig) __asm__("killpg");
 int turns_killpg(pid_t group, int sig)
 {
-	bool ours = PROGRAM;
-	int result = REAL(killpg)(pid_meant(ours, group), sig);
-
-	if (ours && result == 0)
-		turns_tell(true);
-	return result;
+	return send_in_turn(PROGRAM, send_killpg, group, sig, (union sigval){ 0 });
 }
 
 int turns_sigqueue(pid_t pid, int sig, const union sigval value) __asm__("sigqueue");
 int turns_sigqueue(pid_t pid, int sig, const union sigval value)
 {
-	bool ours = PROGRAM;
-	int result = REAL(sigqueue)(pid_meant(ours, pid), sig, value);
-
-	if (ours && result == 0)
-		turns_tell(true);
-	return result;
+	return send_in_turn(PROGRAM, send_queued, pid, sig, value);
 }
 
 pid_t turns_getpgid(pid_t pid) __asm__("getpgid");

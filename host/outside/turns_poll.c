@@ -30,6 +30,8 @@ static int test_until(int (*test)(const void *), const void *arg, uint64_t ns, b
 		pthread_testcancel();
 		turns_timers_fire();
 		n = test(arg);
+		if (n == 0 && !*real && turns_interrupted(false))
+			return -1;
 		t = turns_now();
 	}
 	*real &= n == 0;
@@ -171,19 +173,21 @@ static uint64_t ns_of_select(const struct timeval *timeout)
 	return turns_ns(&ts);
 }
 
-/* Linux writes what is left of the time. */
+/* Linux writes what is left of the time, even if a signal has interrupted it. */
 static int select_in_turn(struct select_args *a, struct timeval *timeout)
 {
 	uint64_t ns = ns_of_select(timeout), begin = turns_now(), past;
+	int got, err;
 	bool real;
-	int got;
 
 	got = select_until(a, ns, &real);
 	if (real)
 		return REAL(select)(a->n, a->sets[0], a->sets[1], a->sets[2], timeout);
 	if (ns == 0 || ns == OUTSIDE_NEVER)
 		return got;
+	err = errno;
 	past = turns_now() - begin;
+	errno = err;
 	ns = past < ns ? ns - past : 0;
 	*timeout = (struct timeval){ .tv_sec = (time_t)(ns / TURNS_NS),
 				     .tv_usec = (suseconds_t)(ns % TURNS_NS / 1000) };

@@ -194,17 +194,25 @@ int turns_execle(const char *path, const char *first, ...)
 
 /* ---- waiting ---- */
 
-/* Until waitid would not block: a child has changed its state, there is none, or it is an error. */
-static void await_child(idtype_t type, id_t id, int options)
+/*
+ * Until waitid would not block: a child has changed its state, there is none, or it is an error.
+ * False: a handler has run.
+ */
+static bool await_child(idtype_t type, id_t id, int options)
 {
+	bool waited = false;
 	siginfo_t info;
 
 	for (;;) {
 		info.si_pid = 0;
 		pthread_testcancel();
-		if (REAL(waitid)(type, id, &info, options | WNOHANG | WNOWAIT) || info.si_pid ||
-		    !turns_let_others(OUTSIDE_NEVER, true))
-			return;
+		if (REAL(waitid)(type, id, &info, options | WNOHANG | WNOWAIT) || info.si_pid)
+			return true;
+		if (waited && turns_interrupted(true))
+			return false;
+		waited = true;
+		if (!turns_wait_fd(OUTSIDE_NEVER))
+			return true;
 	}
 }
 
@@ -218,8 +226,12 @@ static pid_t wait_in_turn(bool ours, pid_t pid, int *status, int options, struct
 	if (!ours)
 		return REAL(wait4)(pid, status, options, usage);
 	pid = pid < -1 ? -turns_pid_meant(-pid) : pid > 0 ? turns_pid_meant(pid) : pid;
-	if (!(options & WNOHANG))
-		await_child(type, (id_t)(pid > 0 ? pid : pid < -1 ? -pid : 0), wanted);
+	if (!(options & WNOHANG) && !await_child(type,
+						 (id_t)(pid > 0    ? pid
+							: pid < -1 ? -pid
+								   : 0),
+						 wanted))
+		return -1;
 	result = REAL(wait4)(pid, &how, options, usage);
 	if (result == 0)
 		turns_yield(TURNS_TEST_NS);
@@ -267,8 +279,8 @@ int turns_waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 		return REAL(waitid)(type, id, info, options);
 	if (type == P_PID || type == P_PGID)
 		id = (id_t)turns_pid_meant((pid_t)id);
-	if (!(options & WNOHANG))
-		await_child(type, id, options & ~WNOWAIT);
+	if (!(options & WNOHANG) && !await_child(type, id, options & ~WNOWAIT))
+		return -1;
 	info = info ? info : &own;
 	result = REAL(waitid)(type, id, info, options);
 	if (result == 0 && info->si_pid) {

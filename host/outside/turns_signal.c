@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* turns_signal.c - waiting for signals, and for files' locks, of a program in lockstep. */
 #define _GNU_SOURCE
-#include <poll.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -15,13 +14,19 @@ static int take_signal(const sigset_t *set, siginfo_t *info, uint64_t ns, bool *
 {
 	uint64_t end = ns == OUTSIDE_NEVER ? ns : turns_now() + turns_later(ns), t = 0;
 	const struct timespec none = { 0 };
+	bool waited = false;
 	int sig;
 
 	*real = false;
 	while ((sig = REAL(sigtimedwait)(set, info, &none)) < 0 && errno == EAGAIN) {
-		t = end == OUTSIDE_NEVER ? 0 : turns_now();
-		if (t >= end)
+		if (waited && turns_interrupted(false))
 			return -1;
+		waited = true;
+		t = end == OUTSIDE_NEVER ? 0 : turns_now();
+		if (t >= end) {
+			errno = EAGAIN;
+			return -1;
+		}
 		pthread_testcancel();
 		*real = !turns_wait_fd(turns_left(end, t));
 		if (*real)
@@ -59,8 +64,12 @@ int turns_sigwait(const sigset_t *set, int *sig) __asm__("sigwait");
 int turns_sigwait(const sigset_t *set, int *sig)
 {
 	bool real = !PROGRAM;
-	int got = real ? 0 : take_signal(set, NULL, OUTSIDE_NEVER, &real);
+	int got = 0;
 
+	if (!real)
+		do
+			got = take_signal(set, NULL, OUTSIDE_NEVER, &real);
+		while (!real && got < 0 && errno == EINTR);
 	if (real)
 		return REAL(sigwait)(set, sig);
 	if (got < 0)
@@ -89,52 +98,24 @@ int turns_sigsuspend(const sigset_t *mask)
 	while (ours && !is_pending_without(mask)) {
 		pthread_testcancel();
 		ours = turns_wait_fd(OUTSIDE_NEVER);
+		if (ours && turns_interrupted(false))
+			return -1;
 	}
 	return REAL(sigsuspend)(mask);
 }
 
-/*
- * The signals that have a handler. All others take effect at once: they end the program or do
- * nothing. SIGSEGV and its like are for the library's own handler too, and cannot be kept back.
- */
-static sigset_t handled_signals(void)
-{
-	struct sigaction action;
-	sigset_t handled;
-
-	sigemptyset(&handled);
-	for (int sig = 1; sig < _NSIG; sig++)
-		if (sig != SIGSEGV && sig != SIGBUS && sig != SIGILL && sig != SIGFPE &&
-		    sigaction(sig, NULL, &action) == 0 && action.sa_handler != SIG_DFL &&
-		    action.sa_handler != SIG_IGN)
-			sigaddset(&handled, sig);
-	return handled;
-}
-
-/*
- * The thread lets its handlers run in a test only, which says whether one has. In a program of
- * several threads, another one may take the signal.
- */
 int turns_pause(void) __asm__("pause");
 int turns_pause(void)
 {
-	const struct timespec none = { 0 };
-	sigset_t handled, before;
 	bool ours = PROGRAM;
 
-	if (!ours)
-		return REAL(pause)();
-	handled = handled_signals();
-	pthread_sigmask(SIG_BLOCK, &handled, &before);
-	while (ours && REAL(ppoll)(NULL, 0, &none, &before) == 0) {
+	while (ours) {
 		pthread_testcancel();
 		ours = turns_wait_fd(OUTSIDE_NEVER);
+		if (ours && turns_interrupted(false))
+			return -1;
 	}
-	if (!ours)
-		REAL(sigsuspend)(&before);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	errno = EINTR;
-	return -1;
+	return REAL(pause)();
 }
 
 /* The thread that it is for may wait for it. */
@@ -164,15 +145,19 @@ int turns_pthread_sigqueue(pthread_t thread, int sig, const union sigval value)
 int turns_flock(int fd, int operation) __asm__("flock");
 int turns_flock(int fd, int operation)
 {
-	bool ours = PROGRAM;
+	bool ours = PROGRAM, waited = false;
 	int wanted = operation & ~LOCK_NB, result;
 
 	if (!ours)
 		return REAL(flock)(fd, operation);
 	while ((result = REAL(flock)(fd, operation | LOCK_NB)) < 0 && errno == EWOULDBLOCK &&
-	       wanted == operation)
+	       wanted == operation) {
+		if (waited && turns_interrupted(true))
+			return -1;
+		waited = true;
 		if (!turns_wait_fd(OUTSIDE_NEVER))
 			return REAL(flock)(fd, operation);
+	}
 	/* One that was exclusive and is shared now lets others have it, too. */
 	if (result == 0 && wanted != LOCK_EX)
 		turns_tell(true);

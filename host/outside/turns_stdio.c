@@ -14,6 +14,8 @@
 
 #include "turns.h"
 
+#define IS_IN_ERROR 0x20 /* libc's flag for ferror */
+
 /* ---- in ---- */
 
 static size_t bytes_buffered(const FILE *file)
@@ -21,12 +23,15 @@ static size_t bytes_buffered(const FILE *file)
 	return (size_t)(file->_IO_read_end - file->_IO_read_ptr);
 }
 
-/* False: its time is over (SO_RCVTIMEO). */
+/* False: its time is over (SO_RCVTIMEO), or a handler has run. */
 static bool await_stream(FILE *file)
 {
 	int fd = bytes_buffered(file) ? -1 : fileno_unlocked(file);
 
-	return fd < 0 || turns_await_in(fd);
+	if (fd < 0 || turns_await_in(fd))
+		return true;
+	file->_flags |= IS_IN_ERROR;
+	return false;
 }
 
 /* Has it random numbers, and none that libc has read? */

@@ -16,33 +16,41 @@ static bool has_valid_ns(const struct timespec *abs)
 int turns_sem_wait(sem_t *sem) __asm__("sem_wait");
 int turns_sem_wait(sem_t *sem)
 {
-	bool ours = PROGRAM;
+	bool ours = PROGRAM, waited = false;
 
 	while (ours) {
 		pthread_testcancel();
 		if (sem_trywait(sem) == 0)
 			return 0;
-		if (errno != EAGAIN || !turns_let_others(OUTSIDE_NEVER, false))
+		if (errno == EAGAIN && waited && turns_interrupted(true))
+			return -1;
+		waited = true;
+		if (errno != EAGAIN || !turns_wait_own(OUTSIDE_NEVER))
 			break;
 	}
 	return REAL(sem_wait)(sem);
 }
 
+/* Linux restarts no futex that has a limit. */
 static int sem_until(sem_t *sem, clockid_t clock, const struct timespec *abs)
 {
 	uint64_t end = turns_after(turns_now(), turns_until(clock, abs)), t;
 	struct timespec room;
+	bool waited = false;
 
 	for (;;) {
 		pthread_testcancel();
 		if (sem_trywait(sem) == 0)
 			return 0;
+		if (errno == EAGAIN && waited && turns_interrupted(false))
+			return -1;
+		waited = true;
 		t = turns_now();
 		if (errno == EAGAIN && t >= end)
 			errno = ETIMEDOUT;
 		if (errno != EAGAIN)
 			return -1;
-		if (!turns_let_others(turns_left(end, t), false))
+		if (!turns_wait_own(turns_left(end, t)))
 			return REAL(sem_clockwait)(sem, clock,
 						   turns_real_time(true, clock, abs, &room));
 	}

@@ -58,6 +58,8 @@ static long wait_for_futex(const struct args *a, bool *real)
 	*real = !turns_wait_fd(ns);
 	if (*real)
 		return 0;
+	if (value_of(word) == (uint32_t)a->c && turns_interrupted(!ts))
+		return -1;
 	if (ts && turns_now() - begin >= ns && value_of(word) == (uint32_t)a->c)
 		return fail_with(ETIMEDOUT);
 	return 0;

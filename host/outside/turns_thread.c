@@ -151,10 +151,46 @@ bool turns_sleep_ns(uint64_t ns)
 	return true;
 }
 
-/* For a time that the program gives, from now on. */
-static bool sleep_for(uint64_t ns)
+enum slept {
+	SLEPT,
+	SLEPT_LESS, /* a handler has run */
+	SLEPT_NOT   /* the caller has to sleep as usual */
+};
+
+/* As the program asked for. *left: of the time, by its clock. */
+static enum slept sleep_once(uint64_t ns, uint64_t *left)
 {
-	return turns_sleep_ns(turns_later(ns));
+	uint64_t t = turns_now(), end = turns_after(t, ns);
+
+	while (t < end) {
+		pthread_testcancel();
+		if (!turns_wait_own(turns_left(end, t)))
+			return SLEPT_NOT;
+		t = turns_now();
+		if (t >= end || !turns_interrupted(false))
+			continue;
+		t += turns_ahead();
+		*left = t < end ? turns_left(end, t) : 0;
+		errno = EINTR;
+		return SLEPT_LESS;
+	}
+	return SLEPT;
+}
+
+/* For a time from now on. */
+static enum slept sleep_for(const struct timespec *ts, struct timespec *left)
+{
+	uint64_t ns;
+	enum slept slept = sleep_once(turns_later(turns_ns(ts)), &ns);
+
+	if (slept != SLEPT_LESS || !left)
+		return slept;
+	if (ns == OUTSIDE_NEVER)
+		*left = *ts;
+	else
+		*left = (struct timespec){ .tv_sec = (time_t)(ns / TURNS_NS),
+					   .tv_nsec = (long)(ns % TURNS_NS) };
+	return slept;
 }
 
 int turns_clock_nanosleep(clockid_t clock, int flags, const struct timespec *ts,
@@ -163,33 +199,49 @@ int turns_clock_nanosleep(clockid_t clock, int flags, const struct timespec *ts,
 			  struct timespec *left)
 {
 	bool absolute = flags & TIMER_ABSTIME, ours = PROGRAM && turns_is_valid(ts);
+	enum slept slept = SLEPT_NOT;
 	struct timespec room;
+	uint64_t unused;
 
-	if (ours && turns_sleep_ns(absolute ? turns_until(clock, ts) : turns_later(turns_ns(ts))))
-		return 0;
+	if (ours)
+		slept = absolute ? sleep_once(turns_until(clock, ts), &unused)
+				 : sleep_for(ts, left);
+	if (slept != SLEPT_NOT)
+		return slept == SLEPT ? 0 : EINTR;
 	if (absolute)
 		ts = turns_real_time(ours, clock, ts, &room);
 	return REAL(clock_nanosleep)(clock, flags, ts, left);
 }
 
+static int nanosleep_in_turn(const struct timespec *ts, struct timespec *left)
+{
+	enum slept slept = turns_is_valid(ts) ? sleep_for(ts, left) : SLEPT_NOT;
+
+	if (slept == SLEPT_NOT)
+		return REAL(nanosleep)(ts, left);
+	return slept == SLEPT ? 0 : -1;
+}
+
 int turns_nanosleep(const struct timespec *ts, struct timespec *left) __asm__("nanosleep");
 int turns_nanosleep(const struct timespec *ts, struct timespec *left)
 {
-	if (PROGRAM && turns_is_valid(ts) && sleep_for(turns_ns(ts)))
-		return 0;
-	return REAL(nanosleep)(ts, left);
+	return PROGRAM ? nanosleep_in_turn(ts, left) : REAL(nanosleep)(ts, left);
 }
 
 int turns_usleep(useconds_t us) __asm__("usleep");
 int turns_usleep(useconds_t us)
 {
-	return PROGRAM && sleep_for((uint64_t)us * 1000) ? 0 : REAL(usleep)(us);
+	const struct timespec ts = { .tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000 };
+
+	return PROGRAM ? nanosleep_in_turn(&ts, NULL) : REAL(usleep)(us);
 }
 
 unsigned int turns_sleep(unsigned int s) __asm__("sleep");
 unsigned int turns_sleep(unsigned int s)
 {
-	const struct timespec ts = { .tv_sec = s };
+	struct timespec ts = { .tv_sec = s };
 
-	return PROGRAM && sleep_for(turns_ns(&ts)) ? 0 : REAL(sleep)(s);
+	if (!PROGRAM)
+		return REAL(sleep)(s);
+	return nanosleep_in_turn(&ts, &ts) ? (unsigned int)ts.tv_sec : 0;
 }

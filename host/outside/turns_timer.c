@@ -75,21 +75,24 @@ static void free_timer(struct timer *t)
 	t->fd = -1;
 }
 
-static void fire_timer(struct timer *t, uint64_t now)
+/* Its time was `late` ns ago. */
+static void expire_timer(const struct timer *t, uint64_t now, uint64_t late)
 {
 	struct times *of = t->times;
-	uint64_t times = 1;
+	uint64_t times = of->every ? 1 + late / of->every : 1;
 
-	if (!is_eventfd(t)) {
-		free_timer(t);
-		return;
-	}
-	if (of->every)
-		times += (now - of->at) / of->every;
-	of->at = of->every && of->every != OUTSIDE_NEVER ? of->at + times * of->every
+	of->at = of->every && of->every != OUTSIDE_NEVER ? now + of->every - late % of->every
 							 : OUTSIDE_NEVER;
 	if (REAL(write)(t->fd, &times, sizeof(times)) < 0)
 		return; /* so many that they do not fit */
+}
+
+static void fire_timer(struct timer *t, uint64_t now)
+{
+	if (is_eventfd(t))
+		expire_timer(t, now, now - t->times->at);
+	else
+		free_timer(t);
 }
 
 void turns_timers_fire(void)
@@ -202,6 +205,8 @@ static int set_timer(struct timer *t, int flags, const struct itimerspec *value,
 	t->times->every = turns_ns(&value->it_interval);
 	if (turns_ns(&value->it_value) == 0)
 		t->times->at = OUTSIDE_NEVER;
+	else if ((flags & TFD_TIMER_ABSTIME) && turns_since(t->clock, &value->it_value))
+		expire_timer(t, turns_now(), turns_since(t->clock, &value->it_value));
 	else if (flags & TFD_TIMER_ABSTIME)
 		t->times->at = turns_after(turns_now(), turns_until(t->clock, &value->it_value));
 	else

@@ -584,7 +584,7 @@ END_TEST
 START_TEST(each_call_of_the_list_is_the_librarys)
 {
 	static const char *const all[] = { TURNS_WAITS(NAME) TURNS_TELLS(NAME) TURNS_STARTS(NAME)
-						   TURNS_SHOWS(NAME) };
+						   TURNS_NOTES(NAME) TURNS_SHOWS(NAME) };
 	Dl_info own, info;
 
 	ck_assert_int_ne(dladdr((void *)(uintptr_t)meet, &own), 0);

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* libdat-turns.so alone: descriptors, and pipes with a name. */
+#include "turns_table.h"
+
+/* ---- descriptors ---- */
+
+START_TEST(a_read_waits_until_there_is_something)
+{
+	begin();
+	set_hook(3, feed);
+	ck_assert_int_eq(take(_i, 0), 1);
+	expect("wait fd ever, wait fd ever, wait fd ever");
+	feed();
+	ck_assert_int_eq(take(_i, 0), 1);
+	expect("");
+	/* Where no thread of the fabric can end the wait, it leaves the turn and blocks. */
+	answer = OUTSIDE_HOPELESS;
+	set_hook(1, feed);
+	ck_assert_int_eq(take(_i, 0), 1);
+	expect("wait fd ever, leave");
+	answer = OUTSIDE_AGAIN;
+	if (_i >= 2) {
+		ck_assert_int_eq(take(_i, MSG_DONTWAIT), -1);
+		ck_assert_int_eq(errno, EAGAIN);
+		expect("");
+	}
+	fcntl(wire[0], F_SETFL, O_NONBLOCK);
+	ck_assert_int_eq(take(_i, 0), -1);
+	ck_assert_int_eq(errno, EAGAIN);
+	expect("wait 2000");
+}
+END_TEST
+
+/* As without the library: it waits until something comes, and takes none of it. */
+START_TEST(no_bytes_are_received_whether_all_are_waited_for_or_not)
+{
+	char byte = 0;
+
+	begin();
+	set_hook(1, feed);
+	ck_assert_int_eq(recv(wire[0], &byte, 0, _i ? MSG_WAITALL : 0), 0);
+	expect("wait fd ever");
+	ck_assert_int_eq(take(0, 0), 1);
+}
+END_TEST
+
+/* As Linux has it. */
+START_TEST(a_read_or_write_of_no_bytes_does_not_wait)
+{
+	static const char zeros[4096];
+	int ends[2];
+	char byte;
+
+	begin();
+	answer = OUTSIDE_NONE;
+	ck_assert_int_eq(pipe2(ends, O_NONBLOCK), 0);
+	ck_assert_int_eq(read(ends[0], &byte, 0), 0);
+	ck_assert_int_eq(read(wire[0], &byte, 0), 0);
+	while (syscall(SYS_write, ends[1], zeros, sizeof(zeros)) > 0)
+		;
+	fcntl(ends[1], F_SETFL, 0);
+	ck_assert_int_eq(write(ends[1], zeros, 0), 0);
+	expect("");
+}
+END_TEST
+
+START_TEST(a_write_waits_for_room_and_tells)
+{
+	begin();
+	ck_assert_int_eq(give(_i, 0), 1);
+	expect("tell fd");
+	choke();
+	set_hook(2, empty);
+	ck_assert_int_eq(give(_i, 0), 1);
+	expect("wait fd ever, wait fd ever, tell fd");
+	choke();
+	if (_i >= 2) {
+		ck_assert_int_eq(give(_i, MSG_DONTWAIT), -1);
+		ck_assert_int_eq(errno, EAGAIN);
+		expect("");
+	}
+	fcntl(wire[1], F_SETFL, O_NONBLOCK);
+	ck_assert_int_eq(give(_i, 0), -1);
+	ck_assert_int_eq(errno, EAGAIN);
+	expect("wait 2000");
+	ck_assert_int_eq(shutdown(wire[1], SHUT_RDWR), 0);
+	expect("tell fd");
+	ck_assert_int_eq(close(wire[1]), 0);
+	expect("tell fd");
+	ck_assert_int_eq(shutdown(wire[1], SHUT_RDWR), -1);
+	ck_assert_int_eq(errno, EBADF);
+	ck_assert_int_eq(close(wire[1]), -1);
+	ck_assert_int_eq(errno, EBADF);
+	expect("");
+}
+END_TEST
+
+START_TEST(what_is_printed_or_counted_is_told)
+{
+	eventfd_t count;
+	int fd;
+
+	begin();
+	ck_assert_int_eq(dprintf(wire[1], "%d and %s", 7, "x"), 7);
+	expect("tell fd");
+	ck_assert_int_eq(dprintf(wire[1], "%s", ""), 0);
+	expect("");
+	fd = eventfd(0, EFD_NONBLOCK);
+	ck_assert_int_eq(eventfd_write(fd, 3), 0);
+	expect("tell fd");
+	ck_assert_int_eq(eventfd_read(fd, &count), 0);
+	ck_assert_uint_eq(count, 3);
+	expect("");
+	ck_assert_int_eq(eventfd_read(fd, &count), -1);
+	ck_assert_int_eq(errno, EAGAIN);
+	expect("wait 2000");
+}
+END_TEST
+
+/* ---- a pipe with a name ---- */
+
+static char fifo[] = "/tmp/turns-fifo-XXXXXX";
+static int other_end;
+
+static void make_fifo(void)
+{
+	int fd = mkstemp(fifo);
+
+	syscall(SYS_close, fd);
+	unlink(fifo);
+	ck_assert_int_eq(mkfifo(fifo, 0600), 0);
+	begin();
+}
+
+static void open_writer(void)
+{
+	other_end = (int)syscall(SYS_openat, AT_FDCWD, fifo, O_WRONLY | O_NONBLOCK);
+}
+
+static void open_reader(void)
+{
+	other_end = (int)syscall(SYS_openat, AT_FDCWD, fifo, O_RDONLY | O_NONBLOCK);
+}
+
+static void close_both(int fd)
+{
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(fcntl(fd, F_GETFL) & O_NONBLOCK, 0);
+	syscall(SYS_close, fd);
+	syscall(SYS_close, other_end);
+}
+
+/* Hopeless: it leaves the turn, and waits as usual. */
+START_TEST(each_end_of_a_fifo_waits_for_the_other_one)
+{
+	make_fifo();
+	set_hook(2, open_writer);
+	close_both(open(fifo, O_RDONLY));
+	expect("tell fd, wait fd ever, wait fd ever");
+	set_hook(2, open_reader);
+	close_both(open(fifo, O_WRONLY));
+	expect("wait fd ever, wait fd ever, tell fd");
+	answer = OUTSIDE_HOPELESS;
+	set_hook(1, open_writer);
+	close_both(open(fifo, O_RDONLY));
+	expect("tell fd, wait fd ever, leave");
+	set_hook(1, open_reader);
+	close_both(open(fifo, O_WRONLY));
+	expect("wait fd ever, leave");
+	unlink(fifo);
+}
+END_TEST
+
+/* And those that do wait are told of them. A reader leaves writers the time to open it. */
+START_TEST(ends_of_a_fifo_that_need_not_wait_do_not)
+{
+	int fd;
+
+	make_fifo();
+	ck_assert_int_eq(open(fifo, O_WRONLY | O_NONBLOCK), -1);
+	ck_assert_int_eq(errno, ENXIO);
+	expect("");
+	fd = open(fifo, O_RDONLY | O_NONBLOCK);
+	ck_assert_int_eq(fcntl(fd, F_GETFL) & O_NONBLOCK, O_NONBLOCK);
+	expect("tell fd, wait 2000");
+	other_end = open(fifo, O_WRONLY);
+	ck_assert_int_ge(other_end, 0);
+	expect("tell fd");
+	ck_assert_int_ge(open(fifo, O_WRONLY | O_NONBLOCK), 0);
+	expect("tell fd");
+	ck_assert_int_ge(open(fifo, O_RDONLY), 0);
+	expect("tell fd");
+	ck_assert_int_ge(open(fifo, O_RDWR), 0);
+	expect("tell fd");
+	ck_assert_int_eq(open(fifo, O_WRONLY | O_CREAT | O_EXCL, 0600), -1);
+	ck_assert_int_eq(errno, EEXIST);
+	ck_assert_int_eq(unlink(fifo), 0);
+	ck_assert_int_ge(open(fifo, O_WRONLY | O_CREAT | O_EXCL, 0600), 0);
+	unlink(fifo);
+	expect("");
+}
+END_TEST
+
+static int client = -1, listener = -1;
+static struct sockaddr_in addr = { .sin_family = AF_INET };
+static struct sockaddr_in meant; /* addr with the port that the kernel knows */
+
+static void ask(void)
+{
+	client = socket(AF_INET, SOCK_STREAM, 0);
+	ck_assert_int_eq(syscall(SYS_connect, client, &meant, sizeof(meant)), 0);
+}
+
+START_TEST(a_connect_takes_time_and_an_accept_waits)
+{
+	socklen_t size = sizeof(addr);
+	int fd;
+
+	begin();
+	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	listener = socket(AF_INET, SOCK_STREAM, 0);
+	ck_assert_int_eq(bind(listener, (struct sockaddr *)&addr, size), 0);
+	ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&addr, &size), 0);
+	ck_assert_int_eq(ntohs(addr.sin_port), NIC_BOOK_PORT_FIRST);
+	ck_assert_int_eq(syscall(SYS_getsockname, listener, &meant, &size), 0);
+	ck_assert_int_ne(meant.sin_port, addr.sin_port);
+	client = socket(AF_INET, SOCK_STREAM, 0);
+	ck_assert_int_eq(connect(client, (struct sockaddr *)&addr, size), -1);
+	ck_assert_int_eq(errno, ECONNREFUSED);
+	expect("wait 100000");
+	ck_assert_int_eq(listen(listener, 4), 0);
+	ck_assert_int_eq(connect(client, (struct sockaddr *)&addr, size), 0);
+	expect("wait 100000, tell fd");
+	fd = accept(listener, NULL, NULL);
+	ck_assert_int_gt(fd, client);
+	expect("");
+	client = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	ck_assert_int_eq(connect(client, (struct sockaddr *)&addr, size), -1);
+	ck_assert_int_eq(errno, EINPROGRESS);
+	expect("wait 100000, tell fd");
+	fd = accept4(listener, NULL, NULL, 0);
+	ck_assert_int_gt(fd, client);
+	heard[0] = '\0';
+	set_hook(2, ask);
+	fd = _i ? accept4(listener, NULL, NULL, SOCK_NONBLOCK) : accept(listener, NULL, NULL);
+	ck_assert_int_gt(fd, 2);
+	ck_assert_int_eq(fcntl(fd, F_GETFL) & O_NONBLOCK, _i ? O_NONBLOCK : 0);
+	expect("wait fd ever, wait fd ever");
+}
+END_TEST
+
+/* ---- several descriptors ---- */
+
+START_TEST(a_poll_waits_for_its_time)
+{
+	begin();
+	ck_assert_int_eq(look(_i, 0), 0);
+	expect("wait 2000");
+	ck_assert_int_eq(look(_i, 5), 0);
+	expect("wait fd 5000000");
+	ck_assert_int_eq(look(_i, 1003), 0);
+	expect("wait fd 1003000000");
+	ck_assert_uint_eq(clock_now, 5000000000u + 2000 + 5000000 + 1003000000);
+	set_hook(2, feed);
+	ck_assert_int_eq(look(_i, -1), 1);
+	expect("wait fd ever, wait fd ever");
+	ck_assert_int_eq(look(_i, -1), 1);
+	ck_assert_int_eq(look(_i, 5), 1);
+	ck_assert_int_eq(look(_i, 0), 1);
+	expect("");
+	empty();
+	answer = OUTSIDE_HOPELESS;
+	set_hook(1, feed);
+	ck_assert_int_eq(look(_i, -1), 1);
+	expect("wait fd ever, leave");
+	empty();
+	ck_assert_int_eq(look(_i, 1), 0);
+	expect("wait fd 1000000, leave");
+}
+END_TEST
+
+/* 300 ms after the wait began. */
+static void feed_late(void)
+{
+	clock_now -= 2000500000u - 300000000u;
+	feed();
+}
+
+/* As Linux has it. */
+START_TEST(a_select_leaves_what_is_left_of_its_time)
+{
+	struct timeval timeout = { .tv_sec = 2, .tv_usec = 500 };
+	fd_set set;
+
+	begin();
+	FD_ZERO(&set);
+	ck_assert_int_eq(select(0, &set, NULL, NULL, &timeout), 0);
+	ck_assert_int_eq(timeout.tv_sec, 0);
+	ck_assert_int_eq(timeout.tv_usec, 0);
+	timeout = (struct timeval){ .tv_sec = 2, .tv_usec = 500 };
+	set_hook(1, feed_late);
+	FD_SET(wire[0], &set);
+	ck_assert_int_eq(select(wire[0] + 1, &set, NULL, NULL, &timeout), 1);
+	ck_assert_int_eq(timeout.tv_sec, 1);
+	ck_assert_int_eq(timeout.tv_usec, 700500);
+	ck_assert_int_eq(select(wire[0] + 1, &set, NULL, NULL, &timeout), 1);
+	ck_assert_int_eq(timeout.tv_usec, 700500);
+}
+END_TEST
+
+START_TEST(a_bad_descriptor_is_refused_at_once)
+{
+	struct pollfd pfd = { .fd = 1000, .events = POLLIN };
+	struct epoll_event event;
+
+	begin();
+	ck_assert_int_eq(poll(&pfd, 1, 5), 1);
+	ck_assert_int_eq(pfd.revents, POLLNVAL);
+	ck_assert_int_eq(epoll_wait(1000, &event, 1, 5), -1);
+	ck_assert_int_eq(errno, EBADF);
+	expect("");
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	unit_add(suite, a_read_waits_until_there_is_something, 5, NULL);
+	unit_add(suite, no_bytes_are_received_whether_all_are_waited_for_or_not, 2, NULL);
+	unit_add(suite, a_read_or_write_of_no_bytes_does_not_wait, 1, NULL);
+	unit_add(suite, a_write_waits_for_room_and_tells, 5, NULL);
+	unit_add(suite, what_is_printed_or_counted_is_told, 1, NULL);
+	unit_add(suite, each_end_of_a_fifo_waits_for_the_other_one, 1, NULL);
+	unit_add(suite, ends_of_a_fifo_that_need_not_wait_do_not, 1, NULL);
+	unit_add(suite, a_connect_takes_time_and_an_accept_waits, 2, NULL);
+	unit_add(suite, a_poll_waits_for_its_time, 4, NULL);
+	unit_add(suite, a_select_leaves_what_is_left_of_its_time, 1, NULL);
+	unit_add(suite, a_bad_descriptor_is_refused_at_once, 1, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	return turns_main(argv, "turns_files", fill);
+}

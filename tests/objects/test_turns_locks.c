@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* libdat-turns.so alone: semaphores, locks, barriers and condition variables. */
+#include "turns_table.h"
+
+/* ---- semaphores ---- */
+
+START_TEST(a_semaphore_is_waited_for)
+{
+	struct timespec ts;
+
+	begin();
+	ck_assert_int_eq(sem_init(&sem, 0, 1), 0);
+	ck_assert_int_eq(sem_wait(&sem), 0);
+	expect("");
+	set_hook(2, post);
+	ck_assert_int_eq(sem_wait(&sem), 0);
+	expect("wait ever, wait ever, tell");
+	answer = OUTSIDE_HOPELESS;
+	set_hook(1, post);
+	ck_assert_int_eq(sem_wait(&sem), 0);
+	expect("wait ever, tell, leave");
+	answer = OUTSIDE_AGAIN;
+	ts = in_ns(50000);
+	ck_assert_int_eq(sem_clockwait(&sem, CLOCK_MONOTONIC, &ts), -1);
+	ck_assert_int_eq(errno, ETIMEDOUT);
+	expect("wait 50000");
+	ts = in_ns(50000);
+	set_hook(1, post);
+	ck_assert_int_eq(sem_clockwait(&sem, CLOCK_MONOTONIC, &ts), 0);
+	expect("wait 50000, tell");
+	ts = (struct timespec){ .tv_sec = 1 };
+	ck_assert_int_eq(sem_timedwait(&sem, &ts), -1);
+	ck_assert_int_eq(errno, ETIMEDOUT);
+	expect("");
+	errno = ENOENT;
+	post();
+	ck_assert_int_eq(errno, ENOENT);
+	expect("tell");
+	ck_assert_int_eq(sem_timedwait(&sem, &ts), 0);
+	expect("");
+}
+END_TEST
+
+/* ---- locks ---- */
+
+START_TEST(a_mutex_is_waited_for)
+{
+	struct timespec ts;
+
+	begin();
+	ck_assert_int_eq(pthread_mutex_lock(&mutex), 0);
+	expect("");
+	ck_assert_int_eq(pthread_mutex_trylock(&mutex), EBUSY);
+	expect("wait 1000");
+	set_hook(2, let_go);
+	ck_assert_int_eq(pthread_mutex_lock(&mutex), 0);
+	expect("wait ever, wait ever, tell");
+	let_go();
+	expect("");
+	ck_assert_int_eq(pthread_mutex_trylock(&mutex), 0);
+	expect("");
+	ts = in_ns(50000);
+	ck_assert_int_eq(pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &ts), ETIMEDOUT);
+	expect("wait 50000");
+	ts = in_ns(50000);
+	set_hook(1, let_go);
+	ck_assert_int_eq(pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &ts), 0);
+	expect("wait 50000, tell");
+	ts = (struct timespec){ .tv_sec = 1 };
+	ck_assert_int_eq(pthread_mutex_timedlock(&mutex, &ts), ETIMEDOUT);
+	ts.tv_nsec = 1000000000;
+	ck_assert_int_eq(pthread_mutex_timedlock(&mutex, &ts), EINVAL);
+	expect("");
+	let_go();
+	ck_assert_int_eq(pthread_mutex_timedlock(&mutex, &ts), 0);
+	expect("");
+	let_go();
+	expect("");
+}
+END_TEST
+
+static void let_write(void)
+{
+	ck_assert_int_eq(pthread_rwlock_unlock(&rwlock), 0);
+}
+
+START_TEST(a_thread_is_told_that_it_would_wait_for_itself)
+{
+	static const struct timespec never = { .tv_sec = 4000000000 };
+	pthread_mutexattr_t attr;
+	pthread_mutex_t own;
+
+	begin();
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
+	ck_assert_int_eq(pthread_mutex_init(&own, &attr), 0);
+	ck_assert_int_eq(pthread_mutex_lock(&own), 0);
+	ck_assert_int_eq(pthread_mutex_timedlock(&own, &never), EDEADLK);
+	ck_assert_int_eq(pthread_mutex_lock(&own), EDEADLK);
+	ck_assert_int_eq(pthread_join(pthread_self(), NULL), EDEADLK);
+	expect("");
+	ck_assert_int_eq(pthread_mutex_trylock(&own), EBUSY);
+	ck_assert_int_eq(pthread_mutex_unlock(&own), 0);
+	ck_assert_int_eq(pthread_mutex_unlock(&own), EPERM);
+}
+END_TEST
+
+START_TEST(a_lock_for_reading_and_writing_is_waited_for)
+{
+	begin();
+	ck_assert_int_eq(pthread_rwlock_rdlock(&rwlock), 0);
+	ck_assert_int_eq(pthread_rwlock_tryrdlock(&rwlock), 0);
+	expect("");
+	ck_assert_int_eq(pthread_rwlock_trywrlock(&rwlock), EBUSY);
+	expect("wait 1000");
+	let_write();
+	expect("");
+	set_hook(2, let_write);
+	ck_assert_int_eq(pthread_rwlock_wrlock(&rwlock), 0);
+	expect("wait ever, wait ever, tell");
+	ck_assert_int_eq(pthread_rwlock_tryrdlock(&rwlock), EBUSY);
+	expect("wait 1000");
+	set_hook(1, let_write);
+	ck_assert_int_eq(pthread_rwlock_rdlock(&rwlock), 0);
+	expect("wait ever, tell");
+	let_write();
+	ck_assert_int_eq(pthread_rwlock_trywrlock(&rwlock), 0);
+	expect("");
+}
+END_TEST
+
+typedef int timed_lock(pthread_rwlock_t *lock, const struct timespec *abs);
+
+static int read_by_clock(pthread_rwlock_t *lock, const struct timespec *abs)
+{
+	return pthread_rwlock_clockrdlock(lock, CLOCK_MONOTONIC, abs);
+}
+
+static int write_by_clock(pthread_rwlock_t *lock, const struct timespec *abs)
+{
+	return pthread_rwlock_clockwrlock(lock, CLOCK_MONOTONIC, abs);
+}
+
+START_TEST(a_lock_for_reading_and_writing_is_waited_for_until_a_time)
+{
+	static timed_lock *const timed[] = { read_by_clock, write_by_clock,
+					     pthread_rwlock_timedrdlock,
+					     pthread_rwlock_timedwrlock };
+	struct timespec ts;
+
+	begin();
+	ck_assert_int_eq(pthread_rwlock_wrlock(&rwlock), 0);
+	if (_i < 2) {
+		ts = in_ns(50000);
+		ck_assert_int_eq(timed[_i](&rwlock, &ts), ETIMEDOUT);
+		expect("wait 50000");
+		ts = in_ns(50000);
+		set_hook(1, let_write);
+		ck_assert_int_eq(timed[_i](&rwlock, &ts), 0);
+		expect("wait 50000, tell");
+	} else {
+		ts = (struct timespec){ .tv_sec = 1 };
+		ck_assert_int_eq(timed[_i](&rwlock, &ts), ETIMEDOUT);
+		expect("");
+		let_write();
+		ck_assert_int_eq(timed[_i](&rwlock, &ts), 0);
+	}
+	/* The one for reading leaves it to other readers, the one for writing does not. */
+	ck_assert_int_eq(pthread_rwlock_tryrdlock(&rwlock), _i % 2 ? EBUSY : 0);
+	ts.tv_nsec = 1000000000;
+	if (_i % 2)
+		ck_assert_int_eq(timed[_i](&rwlock, &ts), EINVAL);
+}
+END_TEST
+
+static pthread_spinlock_t spin;
+
+static void let_spin(void)
+{
+	ck_assert_int_eq(pthread_spin_unlock(&spin), 0);
+}
+
+START_TEST(a_spin_lock_is_waited_for)
+{
+	ck_assert_int_eq(pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE), 0);
+	begin();
+	ck_assert_int_eq(pthread_spin_lock(&spin), 0);
+	expect("");
+	ck_assert_int_eq(pthread_spin_trylock(&spin), EBUSY);
+	expect("wait 1000");
+	set_hook(2, let_spin);
+	ck_assert_int_eq(pthread_spin_lock(&spin), 0);
+	expect("wait ever, wait ever, tell");
+	let_spin();
+	expect("");
+	ck_assert_int_eq(pthread_spin_trylock(&spin), 0);
+	expect("");
+}
+END_TEST
+
+/* ---- barriers ---- */
+
+static pthread_barrier_t barrier;
+
+/* As another thread, the last one to come. */
+static void come_last(void)
+{
+	ck_assert_int_eq(pthread_barrier_wait(&barrier), PTHREAD_BARRIER_SERIAL_THREAD);
+}
+
+static void come_third_and_last(void)
+{
+	set_hook(1, come_last);
+	ck_assert_int_eq(pthread_barrier_wait(&barrier), 0);
+}
+
+static void make_barrier(unsigned int count)
+{
+	ck_assert_int_eq(pthread_barrier_init(&barrier, NULL, count), 0);
+}
+
+START_TEST(threads_wait_at_a_barrier_for_the_last_one)
+{
+	make_barrier(2);
+	begin();
+	for (int i = 0; i < 3; i++) {
+		set_hook(2, come_last);
+		ck_assert_int_eq(pthread_barrier_wait(&barrier), 0);
+		expect("wait ever, wait ever, tell");
+	}
+	ck_assert_int_eq(pthread_barrier_destroy(&barrier), 0);
+	make_barrier(3);
+	set_hook(1, come_third_and_last);
+	ck_assert_int_eq(pthread_barrier_wait(&barrier), 0);
+	expect("wait ever, wait ever, tell");
+	ck_assert_int_eq(pthread_barrier_destroy(&barrier), 0);
+	make_barrier(1);
+	come_last();
+	expect("tell");
+	answer = OUTSIDE_HOPELESS;
+	ck_assert_int_eq(pthread_barrier_destroy(&barrier), 0);
+	make_barrier(2);
+	set_hook(1, come_last);
+	ck_assert_int_eq(pthread_barrier_wait(&barrier), 0);
+	expect("wait ever, tell, leave");
+}
+END_TEST
+
+START_TEST(a_barrier_of_several_processes_is_that_of_libc)
+{
+	pthread_barrierattr_t attr;
+
+	make_barrier(2);
+	begin();
+	ck_assert_int_eq(pthread_barrier_init(&barrier, NULL, 0), EINVAL);
+	ck_assert_int_eq(pthread_barrierattr_init(&attr), 0);
+	ck_assert_int_eq(pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED), 0);
+	ck_assert_int_eq(pthread_barrier_init(&barrier, &attr, 1), 0);
+	come_last();
+	expect("");
+}
+END_TEST
+
+/* ---- condition variables ---- */
+
+static void signal_one(void)
+{
+	ck_assert_int_eq(pthread_mutex_trylock(&mutex), 0); /* the waiter does not hold it */
+	ck_assert_int_eq(pthread_cond_signal(&cond), 0);
+	ck_assert_int_eq(pthread_mutex_unlock(&mutex), 0);
+}
+
+static void expect_held(void)
+{
+	ck_assert_int_eq(pthread_mutex_trylock(&mutex), EBUSY);
+	expect("wait 1000");
+}
+
+START_TEST(a_condition_is_waited_for)
+{
+	pthread_condattr_t attr;
+	struct timespec ts;
+
+	begin();
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	ck_assert_int_eq(pthread_cond_init(&cond, &attr), 0);
+	ck_assert_int_eq(pthread_mutex_lock(&mutex), 0);
+	set_hook(2, _i ? signal_all : signal_one);
+	ck_assert_int_eq(pthread_cond_wait(&cond, &mutex), 0);
+	expect("wait ever, wait ever, tell");
+	expect_held();
+	ts = in_ns(50000);
+	ck_assert_int_eq(pthread_cond_timedwait(&cond, &mutex, &ts), ETIMEDOUT);
+	expect("wait 50000");
+	expect_held();
+	ts = in_ns(50000);
+	set_hook(1, _i ? signal_all : signal_one);
+	ck_assert_int_eq(pthread_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &ts), 0);
+	expect("wait 50000, tell");
+	expect_held();
+	/* No thread waits. */
+	signal_all();
+	ck_assert_int_eq(pthread_cond_signal(&cond), 0);
+	expect("");
+	let_go();
+	expect("");
+	ck_assert_int_eq(pthread_cond_destroy(&cond), 0);
+}
+END_TEST
+
+static pthread_mutex_t robust;
+
+static void *die_with_it(void *arg)
+{
+	ck_assert_int_eq(pthread_mutex_trylock(&robust), 0);
+	ck_assert_int_eq(pthread_cond_signal(&cond), 0);
+	return arg;
+}
+
+/* It ends with the mutex. */
+static void let_owner_die(void)
+{
+	pthread_t thread;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, die_with_it, NULL), 0);
+	while (pthread_tryjoin_np(thread, NULL) == EBUSY)
+		sched_yield();
+}
+
+START_TEST(a_wait_for_a_condition_has_the_errors_of_its_mutex)
+{
+	pthread_mutexattr_t attr;
+	struct timespec ts;
+
+	begin();
+	ck_assert_int_eq(pthread_cond_init(&cond, NULL), 0);
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
+	ck_assert_int_eq(pthread_mutex_init(&robust, &attr), 0);
+	ts = (struct timespec){ .tv_sec = 4000000000 };
+	ck_assert_int_eq(pthread_cond_timedwait(&cond, &robust, &ts), EPERM);
+	expect("");
+	ck_assert_int_eq(pthread_mutex_lock(&robust), 0);
+	set_hook(1, let_owner_die);
+	if (_i)
+		ck_assert_int_eq(pthread_cond_timedwait(&cond, &robust, &ts), EOWNERDEAD);
+	else
+		ck_assert_int_eq(pthread_cond_wait(&cond, &robust), EOWNERDEAD);
+	ck_assert_int_eq(pthread_mutex_consistent(&robust), 0);
+	ck_assert_int_eq(pthread_mutex_unlock(&robust), 0);
+	ck_assert_int_eq(pthread_mutex_lock(&robust), 0);
+}
+END_TEST
+
+static void give_up(void)
+{
+	pthread_exit(NULL);
+}
+
+/* The thread does not wait again. */
+static void cancel_self(void)
+{
+	set_hook(1, give_up);
+	ck_assert_int_eq(pthread_cancel(pthread_self()), 0);
+}
+
+static bool held; /* the mutex, in the handler of a cancelled thread */
+
+static void unlock_held(void *arg)
+{
+	(void)arg;
+	hook_at = 0;
+	held = pthread_mutex_trylock(&mutex) == EBUSY;
+	heard[0] = '\0';
+	pthread_mutex_unlock(&mutex);
+}
+
+static void *wait_for_cond(void *arg)
+{
+	ck_assert_int_eq(pthread_mutex_lock(&mutex), 0);
+	pthread_cleanup_push(unlock_held, NULL);
+	pthread_cond_wait(&cond, &mutex);
+	pthread_cleanup_pop(0);
+	return arg;
+}
+
+static void *wait_for_signal(void *arg)
+{
+	pause();
+	return arg;
+}
+
+static void expect_cancelled(void *(*run)(void *))
+{
+	pthread_t thread;
+	void *value = NULL;
+
+	set_hook(1, cancel_self);
+	ck_assert_int_eq(pthread_create(&thread, NULL, run, NULL), 0);
+	while (pthread_tryjoin_np(thread, &value) == EBUSY)
+		sched_yield();
+	ck_assert_ptr_eq(value, PTHREAD_CANCELED);
+}
+
+START_TEST(a_thread_that_waits_for_a_condition_is_cancelled_with_the_mutex_held)
+{
+	begin();
+	ck_assert_int_eq(pthread_cond_init(&cond, NULL), 0);
+	expect_cancelled(wait_for_cond);
+	ck_assert(held);
+	expect("");
+	ck_assert_int_eq(pthread_mutex_trylock(&mutex), 0);
+	ck_assert_int_eq(pthread_mutex_unlock(&mutex), 0);
+	expect("");
+}
+END_TEST
+
+START_TEST(a_thread_that_pauses_is_cancelled)
+{
+	begin();
+	expect_cancelled(wait_for_signal);
+	expect("wait fd ever, tell fd");
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	unit_add(suite, a_semaphore_is_waited_for, 1, NULL);
+	unit_add(suite, a_mutex_is_waited_for, 1, NULL);
+	unit_add(suite, a_thread_is_told_that_it_would_wait_for_itself, 1, NULL);
+	unit_add(suite, a_lock_for_reading_and_writing_is_waited_for, 1, NULL);
+	unit_add(suite, a_lock_for_reading_and_writing_is_waited_for_until_a_time, 4, NULL);
+	unit_add(suite, a_spin_lock_is_waited_for, 1, NULL);
+	unit_add(suite, threads_wait_at_a_barrier_for_the_last_one, 1, NULL);
+	unit_add(suite, a_barrier_of_several_processes_is_that_of_libc, 1, NULL);
+	unit_add(suite, a_condition_is_waited_for, 2, NULL);
+	unit_add(suite, a_wait_for_a_condition_has_the_errors_of_its_mutex, 2, NULL);
+	unit_add(suite, a_thread_that_waits_for_a_condition_is_cancelled_with_the_mutex_held, 1,
+		 NULL);
+	unit_add(suite, a_thread_that_pauses_is_cancelled, 1, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	return turns_main(argv, "turns_locks", fill);
+}

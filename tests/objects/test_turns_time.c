@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* libdat-turns.so alone: sleeps, limits and clocks. */
+#include "turns_table.h"
+
+/* ---- sleep, and threads ---- */
+
+START_TEST(a_sleep_is_of_virtual_time)
+{
+	struct timespec ts = { .tv_sec = 2, .tv_nsec = 7 }, bad = { .tv_nsec = 1000000000 };
+
+	begin();
+	ck_assert_int_eq(nanosleep(&ts, NULL), 0);
+	expect("wait 2000000007");
+	ck_assert_int_eq(clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL), 0);
+	expect("wait 2000000007");
+	ck_assert_int_eq(usleep(3), 0);
+	expect("wait 3000");
+	ck_assert_uint_eq(sleep(4), 0);
+	expect("wait 4000000000");
+	ts = in_ns(50000);
+	ck_assert_int_eq(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL), 0);
+	expect("wait 50000");
+	ts = (struct timespec){ .tv_nsec = 0 };
+	ck_assert_int_eq(nanosleep(&ts, NULL), 0);
+	expect("");
+	ck_assert_int_eq(nanosleep(&bad, NULL), -1);
+	ck_assert_int_eq(errno, EINVAL);
+	ck_assert_int_eq(clock_nanosleep(CLOCK_MONOTONIC, 0, &bad, NULL), EINVAL);
+	bad = (struct timespec){ .tv_sec = -1 };
+	ck_assert_int_eq(nanosleep(&bad, NULL), -1);
+	bad = (struct timespec){ .tv_nsec = -1 };
+	ck_assert_int_eq(nanosleep(&bad, NULL), -1);
+	expect("");
+	answer = OUTSIDE_NONE;
+	ts.tv_nsec = 1;
+	ck_assert_int_eq(nanosleep(&ts, NULL), 0);
+	expect("wait 1, leave");
+	ck_assert_int_eq(usleep(1), 0);
+	expect("wait 1000, leave");
+}
+END_TEST
+
+/* ---- waits by the program's own clock ---- */
+
+static const struct timespec a_ms = { .tv_nsec = 1000000 };
+static uint64_t asked; /* ns */
+
+static void wait_by_usleep(void)
+{
+	ck_assert_int_eq(usleep(1000), 0);
+}
+
+static void wait_by_nanosleep(void)
+{
+	ck_assert_int_eq(nanosleep(&a_ms, NULL), 0);
+}
+
+static void wait_by_clock_nanosleep(void)
+{
+	ck_assert_int_eq(clock_nanosleep(CLOCK_REALTIME, 0, &a_ms, NULL), 0);
+}
+
+static void wait_by_poll(void)
+{
+	ck_assert_int_eq(poll(NULL, 0, 1), 0);
+}
+
+static void wait_by_select(void)
+{
+	struct timeval tv = { .tv_usec = 1000 };
+
+	ck_assert_int_eq(select(0, NULL, NULL, NULL, &tv), 0);
+}
+
+static void wait_by_epoll(void)
+{
+	struct epoll_event event;
+	int fd = epoll_create1(EPOLL_CLOEXEC);
+
+	ck_assert_int_eq(epoll_wait(fd, &event, 1, 1), 0);
+	close(fd);
+}
+
+static void wait_by_signal(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	ck_assert_int_eq(sigtimedwait(&set, NULL, &a_ms), -1);
+	ck_assert_int_eq(errno, EAGAIN);
+}
+
+static void wait_by_socket(void)
+{
+	struct timeval tv = { .tv_usec = 1000 };
+	socklen_t size = sizeof(tv);
+	char c;
+
+	ck_assert_int_eq(setsockopt(wire[0], SOL_SOCKET, SO_RCVTIMEO, &tv, size), 0);
+	/* The kernel rounds it to its ticks. */
+	ck_assert_int_eq(getsockopt(wire[0], SOL_SOCKET, SO_RCVTIMEO, &tv, &size), 0);
+	asked = (uint64_t)tv.tv_usec * 1000;
+	ck_assert_int_eq(recv(wire[0], &c, 1, 0), -1);
+	ck_assert_int_eq(errno, EAGAIN);
+}
+
+static void wait_by_futex(void)
+{
+	uint32_t word = 0;
+
+	ck_assert_int_eq(syscall(SYS_futex, &word, FUTEX_WAIT, 0, &a_ms, NULL, 0), -1);
+	ck_assert_int_eq(errno, ETIMEDOUT);
+}
+
+static void wait_by_timer(void)
+{
+	struct itimerspec value = { .it_value = a_ms }, left;
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	uint64_t times;
+
+	ck_assert_int_eq(timerfd_settime(fd, 0, &value, NULL), 0);
+	ck_assert_int_eq(timerfd_gettime(fd, &left), 0);
+	ck_assert_int_eq(left.it_value.tv_sec, 0);
+	ck_assert_int_eq(left.it_value.tv_nsec, a_ms.tv_nsec);
+	ck_assert_int_eq(read(fd, &times, sizeof(times)), sizeof(times));
+	ck_assert_uint_eq(times, 1);
+	close(fd);
+}
+
+START_TEST(a_timer_from_the_past_has_expired_as_often_as_on_linux)
+{
+	struct itimerspec value = { .it_interval = { .tv_nsec = 100000000 } }, left;
+	int fd = -1;
+	uint64_t times = 0;
+
+	begin();
+	fd = timerfd_create(CLOCK_MONOTONIC, 0);
+	clock_gettime(CLOCK_MONOTONIC, &value.it_value);
+	value.it_value.tv_sec--;
+	ck_assert_int_eq(timerfd_settime(fd, TFD_TIMER_ABSTIME, &value, NULL), 0);
+	ck_assert_int_eq(read(fd, &times, sizeof(times)), sizeof(times));
+	ck_assert_uint_eq(times, 11);
+	ck_assert_int_eq(timerfd_gettime(fd, &left), 0);
+	ck_assert_int_le(left.it_value.tv_nsec, 100000000);
+	ck_assert_int_gt(left.it_value.tv_nsec, 99000000);
+	close(fd);
+}
+END_TEST
+
+static void (*const waits[])(void) = {
+	wait_by_usleep, wait_by_nanosleep, wait_by_clock_nanosleep, wait_by_poll,  wait_by_select,
+	wait_by_epoll,  wait_by_signal,    wait_by_socket,          wait_by_futex, wait_by_timer,
+};
+
+static uint64_t read_ns(void)
+{
+	struct timespec ts;
+
+	ck_assert_int_eq(clock_gettime(CLOCK_MONOTONIC, &ts), 0);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* Each reading of a clock moves it on, while virtual time stands still. */
+START_TEST(no_wait_is_shorter_than_it_was_asked_for)
+{
+	uint64_t before = 0, took;
+
+	begin();
+	asked = 1000000;
+	for (int i = 0; i < 50; i++)
+		before = read_ns();
+	waits[_i]();
+	took = read_ns() - before;
+	ck_assert_uint_ge(took, asked);
+	ck_assert_uint_le(took, asked + 2000);
+}
+END_TEST
+
+/* ---- endless waits that are given as a time ---- */
+
+static const struct timespec longest = { .tv_sec = LONG_MAX, .tv_nsec = 999999999 };
+static uint32_t futex_word;
+
+static void change_word(void)
+{
+	futex_word = 1;
+}
+
+static jmp_buf way_out;
+
+static void jump(void)
+{
+	longjmp(way_out, 1);
+}
+
+START_TEST(a_sleep_of_the_longest_time_does_not_end)
+{
+	begin();
+	set_hook(2, jump);
+	if (setjmp(way_out) == 0) {
+		clock_nanosleep(CLOCK_MONOTONIC, _i ? TIMER_ABSTIME : 0, &longest, NULL);
+		ck_abort_msg("it has ended");
+	}
+	expect("wait ever, wait ever");
+}
+END_TEST
+
+START_TEST(a_wait_of_the_longest_time_for_descriptors_does_not_end)
+{
+	const struct timeval tv = { .tv_sec = LONG_MAX };
+	const struct timeval years = { .tv_sec = 1000000000000 };
+	struct pollfd pfd = { .events = POLLIN };
+	struct timeval timeout = tv;
+	char byte;
+	fd_set set;
+
+	begin();
+	pfd.fd = wire[0];
+	set_hook(2, feed);
+	FD_ZERO(&set);
+	FD_SET(wire[0], &set);
+	switch (_i) {
+	case 0:
+		ck_assert_int_eq(ppoll(&pfd, 1, &longest, NULL), 1);
+		break;
+	case 1:
+		ck_assert_int_eq(select(wire[0] + 1, &set, NULL, NULL, &timeout), 1);
+		break;
+	case 2:
+		ck_assert_int_eq(pselect(wire[0] + 1, &set, NULL, NULL, &longest, NULL), 1);
+		break;
+	case 3:
+		ck_assert_int_eq(
+			setsockopt(wire[0], SOL_SOCKET, SO_RCVTIMEO, &years, sizeof(years)), 0);
+		ck_assert_int_eq(recv(wire[0], &byte, 1, 0), 1);
+		break;
+	default:
+		ck_assert_int_eq(syscall(SYS_futex, &futex_word, FUTEX_WAIT, 0, &longest, NULL, 0),
+				 0);
+		expect("wait fd ever");
+		set_hook(1, change_word);
+		ck_assert_int_eq(syscall(SYS_futex, &futex_word, FUTEX_WAIT, 0, &longest, NULL, 0),
+				 0);
+		expect("wait fd ever");
+		return;
+	}
+	expect("wait fd ever, wait fd ever");
+}
+END_TEST
+
+START_TEST(a_wait_for_a_lock_until_the_end_of_time_does_not_end)
+{
+	begin();
+	ck_assert_int_eq(sem_init(&sem, 0, 0), 0);
+	set_hook(1, post);
+	ck_assert_int_eq(sem_timedwait(&sem, &longest), 0);
+	expect("wait ever, tell");
+	ck_assert_int_eq(pthread_mutex_lock(&mutex), 0);
+	set_hook(1, let_go);
+	ck_assert_int_eq(pthread_mutex_timedlock(&mutex, &longest), 0);
+	expect("wait ever, tell");
+	ck_assert_int_eq(pthread_cond_init(&cond, NULL), 0);
+	set_hook(1, signal_all);
+	ck_assert_int_eq(pthread_cond_timedwait(&cond, &mutex, &longest), 0);
+	expect("wait ever, tell");
+}
+END_TEST
+
+START_TEST(a_timer_of_the_longest_time_does_not_expire)
+{
+	struct itimerspec value = { .it_value = longest, .it_interval = longest };
+	struct pollfd pfd = { .events = POLLIN };
+
+	begin();
+	pfd.fd = timerfd_create(CLOCK_MONOTONIC, 0);
+	ck_assert_int_eq(timerfd_settime(pfd.fd, _i ? TFD_TIMER_ABSTIME : 0, &value, NULL), 0);
+	ck_assert_int_eq(poll(&pfd, 1, 5), 0);
+	value.it_value = a_ms;
+	ck_assert_int_eq(timerfd_settime(pfd.fd, 0, &value, NULL), 0);
+	ck_assert_int_eq(poll(&pfd, 1, 5), 1);
+	ck_assert_int_eq(syscall(SYS_read, pfd.fd, &value, sizeof(uint64_t)), sizeof(uint64_t));
+	ck_assert_int_eq(poll(&pfd, 1, 5), 0);
+}
+END_TEST
+
+/* By a call that is not covered. */
+START_TEST(a_timer_whose_descriptor_is_another_file_now_writes_nothing_there)
+{
+	const struct itimerspec value = { .it_value = a_ms };
+	char byte;
+	int fd;
+
+	begin();
+	fd = timerfd_create(CLOCK_MONOTONIC, 0);
+	ck_assert_int_eq(timerfd_settime(fd, 0, &value, NULL), 0);
+	ck_assert_int_eq(dup2(wire[1], fd), fd);
+	ck_assert_int_eq(poll(NULL, 0, 5), 0);
+	ck_assert_int_eq(recv(wire[0], &byte, 1, MSG_DONTWAIT), -1);
+	ck_assert_int_eq(errno, EAGAIN);
+}
+END_TEST
+
+/* Not waited for: libc says so. */
+/* Each of the two sees its time come. */
+START_TEST(a_timer_expires_once_for_a_process_and_its_child)
+{
+	const struct itimerspec value = { .it_value = a_ms };
+	uint64_t times = 0;
+	int fd, status;
+	pid_t child;
+
+	begin();
+	fd = timerfd_create(CLOCK_MONOTONIC, 0);
+	ck_assert_int_eq(timerfd_settime(fd, 0, &value, NULL), 0);
+	child = fork();
+	ck_assert_int_ge(child, 0);
+	if (child == 0) {
+		poll(NULL, 0, 5);
+		_exit(0);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_eq(poll(NULL, 0, 5), 0);
+	ck_assert_int_eq(read(fd, &times, sizeof(times)), sizeof(times));
+	ck_assert_uint_eq(times, 1);
+}
+END_TEST
+
+START_TEST(a_time_that_is_none_is_refused)
+{
+	const struct timespec bad[] = { { .tv_nsec = -1 }, { .tv_nsec = 1000000000 } };
+	struct timespec before = { .tv_sec = -1 };
+	struct timeval tv = { .tv_sec = -1 };
+	sigset_t set;
+
+	begin();
+	sigemptyset(&set);
+	ck_assert_int_eq(sem_init(&sem, 0, 0), 0);
+	ck_assert_int_eq(pthread_mutex_lock(&mutex), 0);
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		ck_assert_int_eq(sem_timedwait(&sem, &bad[i]), -1);
+		ck_assert_int_eq(errno, EINVAL);
+		ck_assert_int_eq(pthread_cond_timedwait(&cond, &mutex, &bad[i]), EINVAL);
+		ck_assert_int_eq(ppoll(NULL, 0, &bad[i], NULL), -1);
+		ck_assert_int_eq(errno, EINVAL);
+		ck_assert_int_eq(sigtimedwait(&set, NULL, &bad[i]), -1);
+		ck_assert_int_eq(errno, EINVAL);
+		ck_assert_int_eq(syscall(SYS_futex, &futex_word, FUTEX_WAIT, 0, &bad[i], NULL, 0),
+				 -1);
+		ck_assert_int_eq(errno, EINVAL);
+	}
+	ck_assert_int_eq(pselect(0, NULL, NULL, NULL, &before, NULL), -1);
+	ck_assert_int_eq(errno, EINVAL);
+	ck_assert_int_eq(select(0, NULL, NULL, NULL, &tv), -1);
+	ck_assert_int_eq(errno, EINVAL);
+	expect("");
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	unit_add(suite, a_sleep_is_of_virtual_time, 1, NULL);
+	unit_add(suite, no_wait_is_shorter_than_it_was_asked_for, (int)COUNT(waits), NULL);
+	unit_add(suite, a_sleep_of_the_longest_time_does_not_end, 2, NULL);
+	unit_add(suite, a_wait_of_the_longest_time_for_descriptors_does_not_end, 5, NULL);
+	unit_add(suite, a_wait_for_a_lock_until_the_end_of_time_does_not_end, 1, NULL);
+	unit_add(suite, a_timer_of_the_longest_time_does_not_expire, 2, NULL);
+	unit_add(suite, a_timer_whose_descriptor_is_another_file_now_writes_nothing_there, 1, NULL);
+	unit_add(suite, a_timer_expires_once_for_a_process_and_its_child, 1, NULL);
+	unit_add(suite, a_time_that_is_none_is_refused, 1, NULL);
+	unit_add(suite, a_timer_from_the_past_has_expired_as_often_as_on_linux, 1, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	return turns_main(argv, "turns_time", fill);
+}
