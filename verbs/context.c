@@ -85,7 +85,7 @@ void vb_device_attr(struct ibv_context *ibv, struct ibv_device_attr *attr)
 VB_NEW(ibv_query_device);
 int ibv_query_device(struct ibv_context *ibv, struct ibv_device_attr *attr)
 {
-	if (vb_is_gone(ibv))
+	if (vb_is_closed(ibv))
 		return EINVAL;
 	fill_device(vb_context_of(ibv), attr);
 	return vb_asked(ibv, "ibv_query_device", 0);
@@ -181,7 +181,7 @@ static int query_port(struct ibv_context *ibv, uint8_t port, struct ibv_port_att
 	struct vb_context *context;
 	struct ibv_port_attr attr;
 
-	if (vb_is_gone(ibv) || port != VB_PORT)
+	if (vb_is_closed(ibv) || port != VB_PORT)
 		return -vb_asked(ibv, "ibv_query_port", -EINVAL);
 	vb_port(ibv, &attr);
 	memset(out, 0, size);
@@ -240,7 +240,7 @@ static int answer_entry(struct ibv_context *ibv, const char *call, bool found)
 VB_NEW(ibv_query_gid);
 int ibv_query_gid(struct ibv_context *ibv, uint8_t port, int index, union ibv_gid *gid)
 {
-	if (vb_is_gone(ibv) || index < 0 || !has_gid(port, (uint32_t)index))
+	if (vb_is_closed(ibv) || index < 0 || !has_gid(port, (uint32_t)index))
 		return answer_entry(ibv, "ibv_query_gid", false);
 	*gid = vb_gid(vb_context_of(ibv), index);
 	return answer_entry(ibv, "ibv_query_gid", true);
@@ -250,7 +250,7 @@ int ibv_query_gid(struct ibv_context *ibv, uint8_t port, int index, union ibv_gi
 int ibv_query_gid_type(struct ibv_context *ibv, uint8_t port, unsigned int index, int *type);
 int ibv_query_gid_type(struct ibv_context *ibv, uint8_t port, unsigned int index, int *type)
 {
-	if (vb_is_gone(ibv) || !has_gid(port, index))
+	if (vb_is_closed(ibv) || !has_gid(port, index))
 		return answer_entry(ibv, "ibv_query_gid_type", false);
 	*type = vb_setting_ethernet();
 	return answer_entry(ibv, "ibv_query_gid_type", true);
@@ -277,7 +277,7 @@ int _ibv_query_gid_ex(struct ibv_context *ibv, uint32_t port, uint32_t index,
 	/* ENODATA is for an entry of the table that is empty, and none here is. */
 	if (flags)
 		err = -EOPNOTSUPP;
-	else if (vb_is_gone(ibv) || !has_gid(port, index))
+	else if (vb_is_closed(ibv) || !has_gid(port, index))
 		err = -EINVAL;
 	else
 		fill_gid_entry(ibv, index, entry, size);
@@ -291,7 +291,7 @@ ssize_t _ibv_query_gid_table(struct ibv_context *ibv, struct ibv_gid_entry *entr
 
 	if (flags)
 		err = -EOPNOTSUPP;
-	else if (vb_is_gone(ibv) || max < VB_GIDS || size == 0)
+	else if (vb_is_closed(ibv) || max < VB_GIDS || size == 0)
 		err = -EINVAL;
 	vb_asked(ibv, "ibv_query_gid_table", err);
 	if (err)
@@ -305,7 +305,7 @@ ssize_t _ibv_query_gid_table(struct ibv_context *ibv, struct ibv_gid_entry *entr
 VB_NEW(ibv_query_pkey);
 int ibv_query_pkey(struct ibv_context *ibv, uint8_t port, int index, __be16 *pkey)
 {
-	if (vb_is_gone(ibv) || port != VB_PORT || index != 0)
+	if (vb_is_closed(ibv) || port != VB_PORT || index != 0)
 		return answer_entry(ibv, "ibv_query_pkey", false);
 	*pkey = htobe16(VB_PKEY);
 	return answer_entry(ibv, "ibv_query_pkey", true);
@@ -314,7 +314,7 @@ int ibv_query_pkey(struct ibv_context *ibv, uint8_t port, int index, __be16 *pke
 int ibv_get_pkey_index(struct ibv_context *ibv, uint8_t port, __be16 pkey)
 {
 	return answer_entry(ibv, "ibv_get_pkey_index",
-			    !vb_is_gone(ibv) && port == VB_PORT && pkey == htobe16(VB_PKEY));
+			    !vb_is_closed(ibv) && port == VB_PORT && pkey == htobe16(VB_PKEY));
 }
 
 /* ---- sysfs ---- */

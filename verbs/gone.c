@@ -9,7 +9,8 @@
  * functions of verbs.h reach an object through the table of its context, so posts and polls of live
  * objects pay nothing.
  *
- * A forked child has none of its parent's objects, and gets that answer for all of them.
+ * A forked child has none of its parent's objects, and gets that answer for all of them; it may ask
+ * what devices are like.
  *
  * These functions have no lock: vb_gone may be called with any lock held, and after a fork.
  */
@@ -113,17 +114,18 @@ void vb_gone(void *object, struct ibv_context **context)
 	keep_memory(object);
 }
 
-static void lose_device(struct vb_context *context)
+/* The context has no other table then. */
+static void take_calls(struct vb_context *context)
 {
-	context->nic = NULL;
-	context->adapter = NULL;
 	context->ex.context.ops = nowhere.ex.context.ops;
-	context->ex.context.abi_compat = NULL; /* it has no other table */
+	context->ex.context.abi_compat = NULL;
 }
 
 void vb_gone_context(struct vb_context *context)
 {
-	lose_device(context);
+	context->nic = NULL;
+	context->adapter = NULL;
+	take_calls(context);
 	keep_memory(context);
 }
 
@@ -133,7 +135,10 @@ void vb_gone_in_child(struct vb_adapter *adapter)
 	struct vb_context *context;
 
 	LIST_FOREACH(context, &adapter->contexts, link)
-	lose_device(context);
+	{
+		context->inherited = true;
+		take_calls(context);
+	}
 }
 
 /* ---- threads that wait in what another one closes ---- */

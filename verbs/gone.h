@@ -6,9 +6,15 @@
 #include "vb.h"
 
 /* The object whose context this is was destroyed, or the context itself was closed. */
-static inline bool vb_is_gone(struct ibv_context *ibv)
+static inline bool vb_is_closed(struct ibv_context *ibv)
 {
 	return !vb_context_of(ibv)->nic;
+}
+
+/* The same, or it is one of the parent of this process. */
+static inline bool vb_is_gone(struct ibv_context *ibv)
+{
+	return vb_is_closed(ibv) || vb_context_of(ibv)->inherited;
 }
 
 /* Takes the memory of an object that ends; `context` is a field of it. With any lock, or none. */
@@ -16,7 +22,7 @@ void vb_gone(void *object, struct ibv_context **context);
 void vb_gone_context(struct vb_context *context);
 /* The object is gone, and its memory is the caller's. */
 void vb_gone_alone(struct ibv_context **context);
-/* In a forked child: the contexts of its parent there, and all their objects. */
+/* In a forked child: the contexts of its parent there are inherited. */
 void vb_gone_in_child(struct vb_adapter *adapter);
 
 /*

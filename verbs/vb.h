@@ -93,6 +93,7 @@ struct vb_context {
 	struct vb_adapter *adapter;
 	struct nic *nic;
 	uint64_t serial; /* of its opening */
+	bool inherited;  /* by a forked child, which may ask about the device, and no more */
 	LIST_ENTRY(vb_context) link;
 	struct vb_obj_list objects;
 	TAILQ_HEAD(, vb_async) events;
