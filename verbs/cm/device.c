@@ -227,6 +227,7 @@ struct ibv_context **rdma_get_devices(int *num_devices)
 		cm_leave();
 		list[n++] = device->verbs;
 	}
+	cm_device_put(NULL); /* none has a protection domain for that */
 	if (num_devices)
 		*num_devices = n;
 	return list;
