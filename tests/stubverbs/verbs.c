@@ -229,6 +229,8 @@ static int locked_poll(struct ibv_cq *cq, int n, struct ibv_wc *wc)
  */
 static void lock_data_path(void)
 {
+	if (stub_context->ops.poll_cq == locked_poll)
+		return; /* other threads may be reading it */
 	stub_context->ops.poll_cq = locked_poll;
 	stub_context->ops.post_send = locked_send;
 	stub_context->ops.post_recv = locked_recv;
