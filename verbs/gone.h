@@ -45,4 +45,11 @@ bool vb_stays(struct vb_stay *stay, bool *closed);
 /* Nothing comes any more, as in a read from a descriptor that another thread has closed. */
 void vb_sleep_forever(struct backend *b) __attribute__((noreturn));
 
+/*
+ * Wait until the program has acknowledged all events of an object that it was given. The lock is
+ * held when this returns, and released meanwhile: another thread may take more of them.
+ */
+void vb_async_wait(struct vb_context *context, pthread_mutex_t *mutex, pthread_cond_t *cond,
+		   const uint32_t *completed, const uint32_t *given);
+
 #endif

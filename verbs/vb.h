@@ -450,12 +450,6 @@ const struct vb_transition *vb_transition_unreliable(enum ibv_qp_type type, enum
 void vb_async_add(struct vb_context *context, const struct ibv_async_event *event);
 /* Drop those about an object that is destroyed. */
 void vb_async_forget(struct vb_context *context, const void *element);
-/*
- * Wait until the program has acknowledged all events of an object that it was given. The lock is
- * held when this returns, and released meanwhile: another thread may take more of them.
- */
-void vb_async_wait(struct vb_context *context, pthread_mutex_t *mutex, pthread_cond_t *cond,
-		   const uint32_t *completed, const uint32_t *given);
 /* A descriptor that counts events; -1: errno. */
 int vb_event_fd(void);
 /* Block until there may be an event on fd, or fail: EAGAIN, EINTR. The lock is held. */
