@@ -205,12 +205,11 @@ static bool add_break(struct maker *maker)
 	static const char *const ways[] = { "down", "dead", "drop", "nak remote_operation" };
 	const char *link = a_link(maker);
 	const char *way = ways[maker_below(maker, ARRAY_SIZE(ways))];
+	unsigned int after = maker_ordinal(maker);
+	bool naks = way[0] == 'n', sends = maker_below(maker, 2) || naks;
 
-	text_add(&maker->schedule->text, "fault link %s %s opcode=%s after=%u", link, way,
-		 maker_below(maker, 2) || way[0] == 'n' ? "SEND" : "SEND|ACK|WRITE|READ_REQUEST",
-		 maker_ordinal(maker));
-	if (way[0] == 'n')
-		text_add(&maker->schedule->text, " times=1");
+	text_add(&maker->schedule->text, "fault link %s %s opcode=%s after=%u%s", link, way,
+		 sends ? "SEND" : "SEND|ACK|WRITE|READ_REQUEST", after, naks ? " times=1" : "");
 	/* A link stays down: the program has to cope with that, so there is no end time. */
 	text_add(&maker->schedule->text, " optional\n");
 	return true;

@@ -74,8 +74,11 @@ size_t schedule_add_places(struct text *text, const struct plan *plan, size_t mo
 	uint64_t calls = count_calls(plan);
 	size_t n = calls ? 1 + random_next(random) % most : 0;
 
-	for (size_t i = 0; i < n; i++)
-		add_place(text, plan, random_next(random) % calls, random_next(random) % 2, random);
+	for (size_t i = 0; i < n; i++) {
+		bool switches = random_next(random) % 2;
+
+		add_place(text, plan, random_next(random) % calls, switches, random);
+	}
 	return n;
 }
 
