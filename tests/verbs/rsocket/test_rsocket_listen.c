@@ -241,12 +241,46 @@ START_TEST(whoever_sleeps_for_an_rsocket_accepts_for_the_others)
 }
 END_TEST
 
+static void *receive_end(void *fd)
+{
+	char byte;
+
+	__atomic_store_n(&sleeper, gettid(), __ATOMIC_RELEASE);
+	ck_assert_int_eq(rrecv(*(int *)fd, &byte, 1, 0), 0);
+	return NULL;
+}
+
+/* The thread that sleeps, for another rsocket, has a reference to the listener. */
+START_TEST(a_listener_that_closes_ends_them_though_a_thread_sleeps_for_its_requests)
+{
+	int listener = listener_at(PORT, 2), first = client_of(PORT), second, server;
+	pthread_t thread;
+	char byte;
+
+	server = raccept(listener, NULL, NULL);
+	ck_assert_int_ge(server, 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, receive_end, &server), 0);
+	until_thread_asleep(&sleeper);
+	second = client_of(PORT);
+	ck_assert_int_eq(rclose(listener), 0);
+	ck_assert_int_eq(rrecv(second, &byte, 1, 0), -1);
+	ck_assert_int_eq(errno, ECONNRESET);
+	ck_assert_int_eq(rshutdown(first, SHUT_WR), 0);
+	pthread_join(thread, NULL);
+	ck_assert_int_eq(rclose(second), 0);
+	ck_assert_int_eq(rclose(first), 0);
+	ck_assert_int_eq(rclose(server), 0);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_connection_is_made_before_the_listener_takes_it, 1, NULL);
 	unit_add(suite, connections_are_taken_in_the_order_of_their_requests, 1, NULL);
 	unit_add(suite, a_listener_accepts_128_connections_by_itself, 1, NULL);
 	unit_add(suite, a_listener_that_closes_ends_the_connections_that_it_did_not_take, 1, NULL);
+	unit_add(suite, a_listener_that_closes_ends_them_though_a_thread_sleeps_for_its_requests, 1,
+		 NULL);
 	unit_add(suite, whoever_sleeps_for_an_rsocket_accepts_for_the_others, 1, setup_shared);
 }
 
