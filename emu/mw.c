@@ -26,7 +26,7 @@ int emu_mw_alloc(struct nic_pd *pd, struct nic_mw **mw)
 	entry->qp = 0;
 	entry->pd = EMU_INDEX(w, pd, pd);
 	if (entry->serial++)
-		entry->gen++; /* the key of the window before is not of this one */
+		entry->gen++; /* no key of an earlier window fits this one */
 	EMU_LIVE(w->fab, mws, entry);
 	w->mw[index] =
 		(struct nic_mw){ .nic = pd->nic, .key = (EMU_MRS + index) << 8 | entry->gen };

@@ -47,7 +47,7 @@
 	X(system) X(execve) X(execv) X(execvp) X(execvpe) X(execl) X(execlp) X(execle) \
 	X(fexecve) X(_exit) X(_Exit)
 
-/* What it sets counts when a thread waits. */
+/* The handler matters once a thread waits. */
 #define TURNS_NOTES(X) X(sigaction) X(signal) X(__sysv_signal)
 
 /* What the program sees, or means, is virtual: time, ids, ports, random numbers, names. */

@@ -170,7 +170,7 @@ static int try_mutex(void *lock)
 	return REAL(pthread_mutex_trylock)(lock);
 }
 
-/* To lock it: the thread may have it already, and be told so, as by libc. */
+/* An error-checking mutex tells its owner that it would wait for itself, as that of libc does. */
 static int try_to_lock(void *lock)
 {
 	const pthread_mutex_t *mutex = lock;

@@ -20,7 +20,7 @@
 
 /* ---- starting ---- */
 
-/* The child asks for its parent, and gets the same id then that the parent sees itself, or will. */
+/* Give the parent its id now: its child may ask for it before the parent does. */
 static void bear_child(void)
 {
 	turns_pid_shown(REAL(getpid)());

@@ -118,7 +118,7 @@ int turns_pause(void)
 	return REAL(pause)();
 }
 
-/* The thread that it is for may wait for it. */
+/* The thread that gets the signal may be waiting for it. */
 int turns_pthread_kill(pthread_t thread, int sig) __asm__("pthread_kill");
 int turns_pthread_kill(pthread_t thread, int sig)
 {
@@ -158,7 +158,7 @@ int turns_flock(int fd, int operation)
 		if (!turns_wait_fd(OUTSIDE_NEVER))
 			return REAL(flock)(fd, operation);
 	}
-	/* One that was exclusive and is shared now lets others have it, too. */
+	/* An exclusive lock that has become shared lets others in. */
 	if (result == 0 && wanted != LOCK_EX)
 		turns_tell(true);
 	return result;

@@ -10,7 +10,7 @@
 
 /* ---- threads ---- */
 
-/* Join it by that time in ns. False: the caller has to block, or to refuse itself, as usual. */
+/* Join it by that time in ns. False: libc has to do it, which blocks, or refuses to join itself. */
 static bool join_until(pthread_t thread, void **value, uint64_t end, int *err)
 {
 	uint64_t left = OUTSIDE_NEVER;

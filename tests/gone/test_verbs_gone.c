@@ -328,7 +328,7 @@ static void expect_nothing_of(struct verbs_end *end)
 	struct ibv_device_attr attr;
 	struct ibv_wc wc;
 
-	EXPECT(0, ibv_query_device(end->context, &attr)); /* but what it is like */
+	EXPECT(0, ibv_query_device(end->context, &attr)); /* it may ask for this */
 	EXPECT_MINUS(EINVAL, ibv_poll_cq(end->cq, 1, &wc));
 	EXPECT(EINVAL, verbs_recv(end, 7, 1024, 64));
 	EXPECT(EINVAL, ibv_destroy_qp(end->qp));

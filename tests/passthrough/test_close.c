@@ -18,7 +18,7 @@ static void far_pair(void)
 	expect_dto(w.a.request, w.a.ep, 1, DAT_DTO_SUCCESS);
 }
 
-/* The Send has completed. A QP in the error state would reset the stream, and it were lost. */
+/* The Send has completed. A QP in the error state would reset the stream and lose it. */
 START_TEST(what_was_sent_before_a_graceful_disconnect_arrives)
 {
 	far_pair();
