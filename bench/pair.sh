@@ -54,6 +54,11 @@ libdat_traced() {
 	cat said
 }
 
+# The same, and the trace keeps its end: its memory is used again and again
+libdat_last() {
+	DATSIM_TRACE_LAST=1000000 libdat_traced "$1"
+}
+
 libfabric() {
 	rm -f at.s at.c
 	on 0 ./pair_fi server at &
@@ -161,7 +166,7 @@ else
 	absent="$absent perftest (perftest)"
 fi
 # The trace of the other jobs becomes full.
-has libdat_bounce:ping,rate,bulk,wide libdat_traced:ping
+has libdat_bounce:ping,rate,bulk,wide libdat_traced:ping libdat_last:ping
 
 # A line of a file is a round and its figure.
 status=0
@@ -194,7 +199,8 @@ row() {
 rows() {
 	row "libdat" libdat "$1" this ""
 	row "libdat, DATSIM_COPY=bounce" libdat_bounce "$1" this ""
-	row "traced, to libdat" libdat_traced "$1" libdat "at most 2"
+	row "traced, its end kept, to libdat" libdat_last "$1" libdat "at most 2"
+	row "traced, all of it kept, to libdat" libdat_traced "$1" libdat "at most 2"
 	row "libfabric shm" libfabric "$1" this "$2"
 	row "libfabric shm, fi_pingpong" pingpong "$1" this "$2"
 	row "UCX posix, ucx_perftest" ucx "$1" this "$3"
