@@ -70,11 +70,12 @@ int rdma_get_cm_event(struct rdma_event_channel *base, struct rdma_cm_event **ev
 	struct stub_event_channel *channel = (struct stub_event_channel *)base;
 	struct stub_event *first;
 	uint64_t value;
+	bool told = read(base->fd, &value, sizeof(value)) >= 0;
 
-	if (read(base->fd, &value, sizeof(value)) < 0)
-		return -1;
 	stub_lock();
-	first = channel->first;
+	first = told ? channel->first : NULL;
+	channel->busy = first;
+	stub_changed();
 	if (first) {
 		channel->first = first->next;
 		if (!channel->first)
@@ -85,7 +86,7 @@ int rdma_get_cm_event(struct rdma_event_channel *base, struct rdma_cm_event **ev
 			cm_id_of(first->v.listen_id)->backlog++;
 	}
 	stub_unlock();
-	if (!first)
+	if (told && !first)
 		errno = EAGAIN;
 	return first ? 0 : -1;
 }

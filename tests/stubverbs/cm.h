@@ -26,6 +26,7 @@ struct stub_event {
 struct stub_event_channel {
 	struct rdma_event_channel v;
 	struct stub_event *first, **end;
+	bool busy; /* the last call had an event for its caller, who has not asked again */
 };
 
 struct stub_id {

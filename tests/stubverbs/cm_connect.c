@@ -147,7 +147,7 @@ static bool all_settled(void)
 
 	for (id = cm_ids; id; id = id->next) {
 		channel = (struct stub_event_channel *)id->v.channel;
-		if (id->unsettled > 0 || (channel && channel->first))
+		if (id->unsettled > 0 || (channel && (channel->first || channel->busy)))
 			return false;
 	}
 	return true;

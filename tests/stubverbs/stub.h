@@ -120,7 +120,7 @@ void stub_hold(bool held);
 void stub_await_held(int n);
 /* An event for the ids that asked and have no answer, or for those that are asked. */
 void stub_cm_event(enum rdma_cm_event_type type, int status, bool asker);
-/* Waits until every event of an id is acknowledged. */
+/* Waits until every event of an id is acknowledged, and its reader has come back for the next. */
 void stub_settle(void);
 /* How many times rdma_notify reported that a connection is established */
 int stub_notified(void);
