@@ -275,7 +275,13 @@ void stub_terminated(const struct stub_qp *a, const struct stub_qp *b);
 /* cm.c: no id is of this QP any more; with the lock held */
 void stub_forget_number(const struct stub_qp *qp);
 void stub_forget_events(const void *element);
-/* objects.c */
+/* pairs.c: a QP's CQs, SRQ and PD cannot be destroyed before it, as with a kernel. */
+bool stub_is_used(const void *cq, const void *srq, const void *pd);
+/* queues.c: the power of two that has room for n */
+uint32_t stub_ring_size(uint32_t n);
+/* Aborts otherwise: a library reads what it is given, and would read memory of something else. */
+void stub_cq_exists(const struct ibv_cq *cq);
+/* memory.c */
 struct ibv_mw *stub_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int stub_dealloc_mw(struct ibv_mw *mw);
 
