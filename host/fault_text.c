@@ -293,8 +293,8 @@ static const char *rule_words(const char *start, const char *end, char *line, si
 }
 
 /*
- * A rule with names of another API than this process uses: another process may be meant. It acts
- * never, and has its number, for rules have the same numbers in all processes of a fabric.
+ * A rule with names of an API that this process does not use may be meant for another process. Here
+ * it never acts; but it takes a number, because a rule has the same number in all processes.
  */
 static struct nic_fault_rule rule_of_others(void)
 {

@@ -148,8 +148,8 @@ static void forks_wait_for(pid_t child)
 }
 
 /*
- * Make a child of this process's parent: one of a process between, which ends at once. Returns true
- * in the child, when its parent is that one.
+ * Fork a child whose parent is this process's own parent, a subreaper: a process in between forks
+ * it and ends at once. Returns true in the child, once it has been adopted.
  */
 static bool forks_for_parent(pid_t *made)
 {

@@ -294,7 +294,7 @@ void vb_device_close(struct ibv_context *ibv)
 	vb_gone_context(context);
 }
 
-/* What the program has left is freed after its line. */
+/* The line comes first; then what the program has not freed is freed. */
 VB_NEW(ibv_close_device);
 int ibv_close_device(struct ibv_context *ibv)
 {

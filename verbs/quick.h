@@ -5,7 +5,7 @@
 
 #include "vb.h"
 
-/* Well below the longest message of a device, which only the careful call compares with. */
+/* The careful call takes what is longer: it alone knows the longest message of the device. */
 #define VB_QUICK_BYTES (4u << 20)
 
 /* vb_qp.quick: the short posts that the QP's type and state permit. */

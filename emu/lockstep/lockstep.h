@@ -285,7 +285,7 @@ void emu_lockstep_came(struct emu_world *w);
 bool emu_lockstep_is_comer(struct emu_world *w);
 /* The thread with the turn is about to start a process. */
 void emu_lockstep_await_child(struct emu_world *w);
-/* Is this process about to start one, or waits for it to join? It keeps the turn. */
+/* Is this process about to start a thread, or waiting for it to join? It keeps the turn. */
 bool emu_lockstep_awaits_child(struct emu_world *w);
 /* It has, as `pid` (0: it failed). Is that still to join? */
 bool emu_lockstep_expects_process(struct emu_world *w, int pid);

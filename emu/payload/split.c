@@ -33,7 +33,7 @@ static void close_offer(const struct split_sender *s)
 			    __ATOMIC_ACQ_REL);
 }
 
-/* False: the receiver is late with a piece of a sender that has died. */
+/* False: the receiver still copies a piece of an earlier sender, which has died. */
 static bool open_offer(const struct split_sender *s, const struct emu_cq *cq)
 {
 	struct emu_split *split = &s->w->fab->shared.split;

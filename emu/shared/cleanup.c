@@ -84,7 +84,7 @@ void emu_shared_clean_up(struct emu_world *w, uint16_t process)
 	for (uint16_t i = 1; i <= emu_adapter_high(w->fab); i++) {
 		struct emu_adapter *adapter = &fab->adapters[i];
 
-		/* Also one that the process was about to open: events would be left to the dead. */
+		/* One that the process was about to open, too: its events would have no owner. */
 		if (adapter->process != process)
 			continue;
 		emu_trace_adapter(w, i);

@@ -36,7 +36,7 @@ static int look_at(const char *name, bool tidy, int (*look)(struct emu_world *w,
 	return err;
 }
 
-/* The same once what processes that have died left is cleaned up. */
+/* As look_at, after what dead processes left behind is cleaned up. */
 static int with_fabric(const char *name, int (*look)(struct emu_world *w, void *arg), void *arg)
 {
 	return look_at(name, true, look, arg);

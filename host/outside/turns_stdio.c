@@ -34,7 +34,7 @@ static bool await_stream(FILE *file)
 	return false;
 }
 
-/* Has it random numbers, and none that libc has read? */
+/* Is it a stream of random numbers whose buffer is empty? */
 static bool gives_random(FILE *file)
 {
 	return !bytes_buffered(file) && fileno_unlocked(file) >= 0 && __freadable(file) &&

@@ -97,7 +97,7 @@ void evd_queue_replace(struct evd_queue *queue, struct evd_queue *by)
 	}
 	evd_queue_fini(queue);
 	*queue = *by;
-	/* The heads were copied, and the first entries point at them. */
+	/* The first entries still point at the heads of `by`. */
 	TAILQ_INIT(&queue->queued);
 	TAILQ_INIT(&queue->free);
 	TAILQ_CONCAT(&queue->queued, &by->queued, in_evd);

@@ -168,7 +168,7 @@ static const struct token *after_subject(struct completion *c, const struct toke
 	return here ? NULL : subject + 1;
 }
 
-/* What happens, with what follows such a word, and settings. */
+/* The words for what a fault does, what may follow each of them, and settings. */
 static void offer_fault(struct completion *c, enum fault_kind kind, const struct token *from)
 {
 	const struct token *last = last_of(from);

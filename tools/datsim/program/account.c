@@ -17,7 +17,7 @@ static const char own_note[] = "own fabric: ";
 
 /* ---- tallies ---- */
 
-/* Where a name is in the table, or is to be: index + 1, or 0. */
+/* The slot of a name, or the free one for it. A slot holds index + 1, or 0 if it is free. */
 static uint32_t *tally_slot(const struct tallies *tallies, struct span what)
 {
 	size_t i;

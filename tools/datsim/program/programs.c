@@ -306,7 +306,7 @@ int programs_run(struct programs *programs)
 	unsetenv("DATSIM_FABRIC");
 	if (programs->patient && programs->ended->by)
 		programs_end_left(programs, programs->fabric);
-	/* With a limit no run is to go on behind its end. */
+	/* With a limit, nothing of a run may continue after it. */
 	if (DAT_GET_TYPE(dat_sim_fabric_destroy(programs->fabric)) != DAT_INVALID_STATE)
 		return code;
 	if (programs->limit > 0)

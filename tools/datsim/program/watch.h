@@ -50,7 +50,7 @@ struct watched {
 	uint64_t in_a_row;  /* the same, or since a request last succeeded, if that is later */
 };
 
-/* A queue of events of one kind that the program has not got. */
+/* Events of one kind that the program has not got yet. */
 struct watch_event {
 	struct span object, number;
 	uint64_t waiting;

@@ -54,7 +54,7 @@ void ledger_fill(struct run *run, size_t number)
 	uint64_t done = 0;
 	size_t i;
 
-	/* The contents that a peer reads are the script's. */
+	/* What a peer reads from here, the script has filled. */
 	if (dto->kind == DTO_BIND || !dto->piece_count)
 		return;
 	piece = &run->ledger.pieces[dto->first_piece];

@@ -176,8 +176,9 @@ void reap_counts(struct timeline *timeline, const struct trace_line *line, struc
 /* Does the line free an SRQ of verbs? */
 bool srq_is_verbs(struct timeline *timeline, const struct trace_line *line);
 /*
- * show_rules.c: remember the rule that a line adds, or all those of a trace before it is worded;
- * word it; say which rule hit a packet (behind fault_words), or anything else.
+ * show_rules.c: rule_note remembers the rule that a line adds, rules_collect all those of a trace,
+ * before anything is worded. rule_cell words the rule, and the other two say which rule hit: a
+ * packet (behind fault_words), or anything else.
  */
 void rule_note(struct timeline *timeline, const struct trace_line *line);
 void rules_collect(struct timeline *timeline, const char *text, size_t length);

@@ -135,7 +135,7 @@ static void explain_link(struct explaining *explaining, size_t line, struct text
 	tell_trials(explaining, &word, &trials, text);
 }
 
-/* Ways in which a packet goes wrong that take the same settings. */
+/* Try the other deeds in place of the line's: they take the same settings. */
 static void explain_deed(struct explaining *explaining, size_t line, struct text *text)
 {
 	static const char *const deeds[] = { "drop", "corrupt", "duplicate" };
