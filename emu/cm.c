@@ -339,7 +339,7 @@ static void establish_active(struct emu_world *w, struct emu_qp *qp, struct emu_
 	base->nic->up->established(base->ctx, &peer);
 }
 
-/* An answer that is a refusal, or says that there was none to give one. */
+/* A refusal: the peer answered with it, or there was no peer to answer. */
 static void end_active(struct emu_world *w, struct emu_qp *qp, const struct emu_conn *conn,
 		       enum nic_conn_end why)
 {

@@ -230,7 +230,7 @@ void emu_lockstep_forget_tasks(struct emu_membership *m);
  * A thread registers. late: another process has the turn already, so the order is not reproducible.
  */
 void emu_lockstep_note_arrival(struct emu_world *w, int32_t tid, bool late);
-/* That thread is the helper: no outsider any more, if it slept for long before its first call. */
+/* Thread `tid` is the helper. One that slept long before its first call was an outsider so far. */
 void emu_lockstep_note_helper(struct emu_world *w, int32_t tid);
 /* Number the threads that have registered since the last call, in the order of their creation. */
 void emu_lockstep_number(struct emu_world *w);
@@ -275,7 +275,7 @@ void emu_lockstep_tell_all_calls(struct emu_world *w);
 void emu_lockstep_await_end(struct emu_world *w, int32_t pid);
 /* Is the turn kept for a process that ends? */
 bool emu_lockstep_leaves(const struct emu_lockstep *ls);
-/* It is: look at that process. True: it has ended, and the turn is free. */
+/* While the turn is kept: look at that process. True: it has ended, and the turn is free. */
 bool emu_lockstep_look_at_leaver(struct emu_world *w);
 /* The helper looks, and passes on the turn of one that has ended. True: one is to end yet. */
 bool emu_lockstep_leaver_stays(struct emu_world *w);
@@ -287,7 +287,7 @@ bool emu_lockstep_is_comer(struct emu_world *w);
 void emu_lockstep_await_child(struct emu_world *w);
 /* Is this process about to start a thread, or waiting for it to join? It keeps the turn. */
 bool emu_lockstep_awaits_child(struct emu_world *w);
-/* It has, as `pid` (0: it failed). Is that still to join? */
+/* The process was started as `pid` (0: that failed). Has it still to join? */
 bool emu_lockstep_expects_process(struct emu_world *w, int pid);
 
 /* ---- lockstep_task.c ---- */
