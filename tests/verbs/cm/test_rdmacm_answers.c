@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a request of librdmacm carries, and what becomes of an answer that fails, is taken back, or
+ * comes after its client has gone.
+ */
+#include <stdlib.h>
+
+#include "cm_pair.h"
+
+/* ---- private data of rdma_create_ep ---- */
+
+/* A client with private data of its own, on the channel of all. */
+static void make_client(const char *data, size_t size)
+{
+	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP }, *info;
+
+	ck_assert_int_eq(rdma_getaddrinfo(CM_THERE, "7471", &hints, &info), 0);
+	info->ai_connect = malloc(size);
+	ck_assert_ptr_nonnull(info->ai_connect);
+	memcpy(info->ai_connect, data, size);
+	info->ai_connect_len = size;
+	cm_destroy(&cm_client);
+	ck_assert_int_eq(rdma_create_ep(&cm_client, info, NULL, NULL), 0);
+	rdma_freeaddrinfo(info);
+	ck_assert_int_eq(rdma_migrate_id(cm_client, cm_channel), 0);
+	cm_make_qp(cm_client);
+}
+
+static void take_request(const char *data)
+{
+	cm_take(RDMA_CM_EVENT_CONNECT_REQUEST);
+	cm_server = cm_last.id;
+	ck_assert_str_eq(cm_data, data);
+}
+
+START_TEST(the_data_of_ai_connect_comes_before_that_of_the_call)
+{
+	struct rdma_conn_param param = cm_param("question");
+
+	cm_begin();
+	make_client("a ", 2);
+	ck_assert_int_eq(rdma_connect(cm_client, &param), 0);
+	take_request("a question");
+	cm_end();
+}
+END_TEST
+
+START_TEST(the_data_of_ai_connect_needs_no_parameters)
+{
+	cm_begin();
+	make_client("alone", 5);
+	ck_assert_int_eq(rdma_connect(cm_client, NULL), 0);
+	take_request("alone");
+	cm_end();
+}
+END_TEST
+
+/* Both parts share the 56 bytes; a refused call leaves the first one for the next call. */
+START_TEST(the_data_of_ai_connect_takes_of_the_room_of_the_request)
+{
+	struct rdma_conn_param param = cm_param("12345678");
+	char most[49] = "";
+
+	memset(most, 'x', sizeof(most));
+	cm_begin();
+	make_client(most, sizeof(most));
+	CM_REFUSED(rdma_connect(cm_client, &param), EINVAL);
+	param.private_data_len = 7;
+	ck_assert_int_eq(rdma_connect(cm_client, &param), 0);
+	cm_take(RDMA_CM_EVENT_CONNECT_REQUEST);
+	cm_server = cm_last.id;
+	ck_assert_int_eq(cm_last.param.conn.private_data_len, 56);
+	ck_assert_str_eq(cm_data + 48, "x1234567");
+	cm_end();
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	unit_add(suite, the_data_of_ai_connect_comes_before_that_of_the_call, 1, NULL);
+	unit_add(suite, the_data_of_ai_connect_needs_no_parameters, 1, NULL);
+	unit_add(suite, the_data_of_ai_connect_takes_of_the_room_of_the_request, 1, NULL);
+}
+
+UNIT_SUITE("rdmacm_answers")
