@@ -236,12 +236,7 @@ static int accept_by_number(struct cm_id *id, const struct nic_conn_param *param
 {
 	int err = cm_conn_make(id);
 
-	if (err)
-		return err;
-	err = id->request->nic->ops->accept(id->request, id->nic, param);
-	if (err)
-		cm_drop(id);
-	return err;
+	return err ? err : id->request->nic->ops->accept(id->request, id->nic, param);
 }
 
 /*
@@ -254,8 +249,6 @@ static int accept_directly(struct cm_id *id, struct nic_conn_param *param)
 	struct vb_qp *qp;
 	int err;
 
-	if (!id->base.qp)
-		return -EINVAL;
 	qp = VB_OF(id->base.qp, qp);
 	param->by = (struct nic_conn_end_point){ .qp = 0 };
 	if (param->rd_in < request->rd_out)
@@ -266,10 +259,8 @@ static int accept_directly(struct cm_id *id, struct nic_conn_param *param)
 	if (err)
 		return err;
 	err = request->nic->ops->accept(id->request, qp->nic, param);
-	if (err) {
-		cm_conn_free(id);
+	if (err)
 		return err;
-	}
 	vb_qp_become(id->base.qp, IBV_QPS_RTR, &id->obj);
 	id->direct = true;
 	return 0;
@@ -286,9 +277,15 @@ static int check_accept(const struct cm_id *id, const struct rdma_conn_param *pa
 		return -EINVAL;
 	if (data_size(param) > (cm_is_datagram(id) ? ANSWER_DATA : ACCEPT_DATA))
 		return -EINVAL;
-	return param_fits(id, param) ? cm_fault(id, VB_CALL_ACCEPT) : -EINVAL;
+	if (!param_fits(id, param) || (!id->base.qp && !by_number(id)))
+		return -EINVAL;
+	return cm_fault(id, VB_CALL_ACCEPT);
 }
 
+/*
+ * A failure that comes after the QP may have left INIT ends both, as that of a kernel does: the
+ * request is rejected. Before that it has no effect, and the call may be repeated.
+ */
 int rdma_accept(struct rdma_cm_id *base, struct rdma_conn_param *param)
 {
 	struct cm_id *id = cm_id_of(base);
@@ -313,11 +310,15 @@ int rdma_accept(struct rdma_cm_id *base, struct rdma_conn_param *param)
 		id->request = NULL;
 		id->state = CM_ACCEPTED;
 		cm_trace(id, "rdma_accept qpn=%u", id->near.qp);
+	} else {
+		cm_trace_refusal(id, "rdma_accept", err);
+		cm_drop(id);
 	}
-	cm_trace_refusal(id, "rdma_accept", err);
 	cm_leave();
-	if (err)
+	if (err) {
+		cm_qp_error(id);
 		return cm_fail(err);
+	}
 	/* The passive side of datagrams hears no more. */
 	return cm_is_datagram(id) ? 0 : cm_complete(id);
 }

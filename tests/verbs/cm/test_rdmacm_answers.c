@@ -75,11 +75,60 @@ START_TEST(the_data_of_ai_connect_takes_of_the_room_of_the_request)
 }
 END_TEST
 
+/* ---- an answer that fails ---- */
+
+/* All queue pairs that the device of the id has left. */
+static struct ibv_qp **take_queue_pairs(const struct rdma_cm_id *id, int *n)
+{
+	struct ibv_qp_init_attr init = { .send_cq = id->send_cq,
+					 .recv_cq = id->recv_cq,
+					 .cap = { 1, 1, 1, 1, 0 },
+					 .qp_type = IBV_QPT_RC };
+	struct ibv_device_attr attr;
+	struct ibv_qp **qps;
+
+	ck_assert_int_eq(ibv_query_device(id->verbs, &attr), 0);
+	qps = calloc((size_t)attr.max_qp, sizeof(struct ibv_qp *));
+	ck_assert_ptr_nonnull(qps);
+	*n = 0;
+	while (*n < attr.max_qp && (qps[*n] = ibv_create_qp(id->pd, &init)) != NULL)
+		++*n;
+	ck_assert_int_lt(*n, attr.max_qp);
+	return qps;
+}
+
+/* The connection itself needs one more queue pair; the program's is ready by then. */
+START_TEST(an_accept_that_fails_late_rejects_and_ends_its_queue_pair)
+{
+	struct rdma_conn_param param = cm_param("answer");
+	struct ibv_qp **qps;
+	int n;
+
+	setenv("DATSIM_FABRIC", "answers", 1); /* where a device has fewer */
+	cm_begin();
+	cm_ask();
+	cm_make_qp(cm_server);
+	qps = take_queue_pairs(cm_server, &n);
+	CM_REFUSED(rdma_accept(cm_server, &param), ENOMEM);
+	ck_assert_int_eq((int)cm_server->qp->state, (int)IBV_QPS_ERR);
+	cm_take(RDMA_CM_EVENT_REJECTED);
+	ck_assert_ptr_eq(cm_last.id, cm_client);
+	ck_assert_int_eq(cm_last.status, 28);
+	while (n > 0)
+		ck_assert_int_eq(ibv_destroy_qp(qps[--n]), 0);
+	free(qps);
+	CM_REFUSED(rdma_accept(cm_server, &param), EINVAL);
+	cm_end();
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, the_data_of_ai_connect_comes_before_that_of_the_call, 1, NULL);
 	unit_add(suite, the_data_of_ai_connect_needs_no_parameters, 1, NULL);
 	unit_add(suite, the_data_of_ai_connect_takes_of_the_room_of_the_request, 1, NULL);
+	unit_add(suite, an_accept_that_fails_late_rejects_and_ends_its_queue_pair, 1, NULL);
 }
 
-UNIT_SUITE("rdmacm_answers")
+/* Not all are on the same fabric. */
+UNIT_SUITE_OF_PROCESSES("rdmacm_answers")
