@@ -331,13 +331,13 @@ static int reject_id(struct cm_id *id, const void *data, uint8_t size, const cha
 
 	if (err)
 		return err;
+	if ((id->state != CM_REQUESTED && id->state != CM_ANSWERED) || (data && size > most))
+		return -EINVAL;
 	if (id->state == CM_ANSWERED) {
 		cm_trace(id, "%s", call);
 		cm_drop(id);
 		return 0;
 	}
-	if (id->state != CM_REQUESTED || (data && size > most))
-		return -EINVAL;
 	if (request->nic->ops->refuse(request, data, data ? size : 0))
 		request->nic->ops->reject(request, true);
 	id->request = NULL;

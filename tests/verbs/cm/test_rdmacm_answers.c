@@ -122,12 +122,74 @@ START_TEST(an_accept_that_fails_late_rejects_and_ends_its_queue_pair)
 }
 END_TEST
 
+/* ---- an answer that comes too late, or is taken back ---- */
+
+/* The packet that says so comes after the answer; there is one event of it. */
+START_TEST(an_accept_whose_client_has_gone_is_followed_by_UNREACHABLE)
+{
+	struct rdma_conn_param param = cm_param("answer");
+
+	cm_begin();
+	cm_ask();
+	cm_make_qp(cm_server);
+	cm_destroy(&cm_client);
+	ck_assert_int_eq(rdma_accept(cm_server, &param), 0);
+	cm_take(RDMA_CM_EVENT_UNREACHABLE);
+	ck_assert_ptr_eq(cm_last.id, cm_server);
+	ck_assert_int_eq(cm_last.status, -ETIMEDOUT);
+	cm_expect_quiet();
+	CM_REFUSED(rdma_accept(cm_server, &param), EINVAL);
+	cm_end();
+}
+END_TEST
+
+START_TEST(an_accept_that_waits_fails_when_its_client_has_gone)
+{
+	struct rdma_conn_param param = cm_param("answer");
+
+	cm_begin();
+	cm_ask();
+	cm_make_qp(cm_server);
+	ck_assert_int_eq(rdma_migrate_id(cm_server, NULL), 0);
+	cm_destroy(&cm_client);
+	CM_REFUSED(rdma_accept(cm_server, &param), ETIMEDOUT);
+	cm_end();
+}
+END_TEST
+
+START_TEST(a_rejection_of_an_answer_has_its_limit_and_arrives_without_data)
+{
+	struct rdma_conn_param param = cm_param("");
+	char data[149] = "reason";
+
+	cm_begin();
+	cm_resolve(cm_client, CM_THERE, CM_PORT);
+	param.qp_num = 1;
+	ck_assert_int_eq(rdma_connect(cm_client, &param), 0);
+	cm_take(RDMA_CM_EVENT_CONNECT_REQUEST);
+	cm_server = cm_last.id;
+	cm_make_qp(cm_server);
+	ck_assert_int_eq(rdma_accept(cm_server, &param), 0);
+	cm_take(RDMA_CM_EVENT_CONNECT_RESPONSE);
+	CM_REFUSED(rdma_reject(cm_client, data, 149), EINVAL);
+	ck_assert_int_eq(rdma_reject(cm_client, data, 148), 0);
+	cm_take(RDMA_CM_EVENT_REJECTED);
+	ck_assert_ptr_eq(cm_last.id, cm_server);
+	ck_assert_int_eq(cm_last.status, 28);
+	ck_assert_int_eq(cm_last.param.conn.private_data_len, 0);
+	cm_end();
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, the_data_of_ai_connect_comes_before_that_of_the_call, 1, NULL);
 	unit_add(suite, the_data_of_ai_connect_needs_no_parameters, 1, NULL);
 	unit_add(suite, the_data_of_ai_connect_takes_of_the_room_of_the_request, 1, NULL);
 	unit_add(suite, an_accept_that_fails_late_rejects_and_ends_its_queue_pair, 1, NULL);
+	unit_add(suite, an_accept_whose_client_has_gone_is_followed_by_UNREACHABLE, 1, NULL);
+	unit_add(suite, an_accept_that_waits_fails_when_its_client_has_gone, 1, NULL);
+	unit_add(suite, a_rejection_of_an_answer_has_its_limit_and_arrives_without_data, 1, NULL);
 }
 
 /* Not all are on the same fabric. */
