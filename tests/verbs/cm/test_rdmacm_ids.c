@@ -310,6 +310,25 @@ START_TEST(an_id_is_bound_once_to_an_address_that_is_here)
 }
 END_TEST
 
+/* No interface has this address, so one with a link is merely not here. */
+START_TEST(a_link_local_address_needs_its_link)
+{
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6 };
+	struct sockaddr_in6 to = { .sin6_family = AF_INET6,
+				   .sin6_port = htons(PORT),
+				   .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	struct sockaddr *local = (struct sockaddr *)&in6;
+
+	begin();
+	ck_assert_int_eq(inet_pton(AF_INET6, "fe80::dead:beef:1234", &in6.sin6_addr), 1);
+	REFUSED(rdma_bind_addr(a, local), EINVAL);
+	REFUSED(rdma_resolve_addr(a, local, (struct sockaddr *)&to, 1000), EINVAL);
+	in6.sin6_scope_id = 1;
+	REFUSED(rdma_bind_addr(a, local), EADDRNOTAVAIL);
+	end();
+}
+END_TEST
+
 static void set_flag(struct rdma_cm_id *id, int option)
 {
 	int on = 1;
@@ -643,6 +662,7 @@ static void fill(Suite *suite)
 	unit_add(suite, unfetched_events_go_with_their_id, 1, NULL);
 	unit_add(suite, every_event_has_a_name, 1, NULL);
 	unit_add(suite, an_id_is_bound_once_to_an_address_that_is_here, 1, NULL);
+	unit_add(suite, a_link_local_address_needs_its_link, 1, NULL);
 	unit_add(suite, a_port_belongs_to_one_id_of_an_address, 1, NULL);
 	unit_add(suite, a_port_of_IPv6_may_be_one_of_IPv4_too, 1, NULL);
 	unit_add(suite, of_two_ids_at_a_port_one_listens_for_both, 2, NULL);
