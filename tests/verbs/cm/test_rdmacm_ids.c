@@ -95,6 +95,19 @@ START_TEST(a_channel_is_readable_while_it_has_events)
 }
 END_TEST
 
+/* The program may change them at that moment. O_APPEND has no effect on such a descriptor. */
+START_TEST(a_fetched_event_leaves_the_flags_of_the_descriptor_alone)
+{
+	begin();
+	ck_assert_int_eq(fcntl(channel->fd, F_SETFL, O_APPEND), 0);
+	ck_assert_int_eq(resolve_to(a, EMU1), 0);
+	take(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
+	ck_assert(!is_readable(channel));
+	ck_assert_int_eq(fcntl(channel->fd, F_GETFL), O_APPEND | O_RDWR);
+	end();
+}
+END_TEST
+
 START_TEST(a_migrated_id_takes_its_events_along)
 {
 	struct rdma_event_channel *other = rdma_create_event_channel();
@@ -651,6 +664,7 @@ END_TEST
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_channel_is_readable_while_it_has_events, 1, NULL);
+	unit_add(suite, a_fetched_event_leaves_the_flags_of_the_descriptor_alone, 1, NULL);
 	unit_add(suite, a_migrated_id_takes_its_events_along, 1, NULL);
 	unit_add(suite, a_migrated_id_takes_its_events_from_behind_others, 1, NULL);
 	unit_add(suite, an_id_that_stays_on_its_channel_keeps_its_events_in_order, 1, NULL);
