@@ -5,14 +5,9 @@
 
 #include "cm.h"
 
-#define CONNECT_DATA 56 /* bytes of private data, as the packets of InfiniBand have room */
-#define ACCEPT_DATA  196
-#define REJECT_DATA  148
-#define ASK_DATA     180 /* the same of datagrams */
-#define ANSWER_DATA  136
-#define RETRIES      7
-#define DEADLINE_NS  65000000000ul
-#define NO_QP        1 /* no QP has this number */
+#define RETRIES     7
+#define DEADLINE_NS 65000000000ul
+#define NO_QP       1 /* no QP has this number */
 
 /* ---- the NIC's object ---- */
 
@@ -148,7 +143,7 @@ static struct nic_conn_param nic_param(const struct cm_id *id, const void *data,
 /* Private data: what rdma_create_ep was given, and behind it that of the call. */
 static int join_data(const struct cm_id *id, const struct rdma_conn_param *param, uint8_t *to)
 {
-	uint32_t most = cm_is_datagram(id) ? ASK_DATA : CONNECT_DATA, size = data_size(param);
+	uint32_t most = cm_is_datagram(id) ? CM_ASK_DATA : CM_CONNECT_DATA, size = data_size(param);
 
 	if (id->connect_size > most || size > most - id->connect_size)
 		return -EINVAL;
@@ -170,7 +165,7 @@ static int connect_id(struct cm_id *id, const struct rdma_conn_param *param)
 {
 	const struct sockaddr *to = &id->base.route.addr.dst_addr;
 	struct nic_conn_param nic;
-	uint8_t data[ASK_DATA];
+	uint8_t data[CM_ASK_DATA];
 	int err, size;
 
 	if (id->state != CM_ROUTE)
@@ -275,7 +270,7 @@ static int check_accept(const struct cm_id *id, const struct rdma_conn_param *pa
 {
 	if (id->state != CM_REQUESTED)
 		return -EINVAL;
-	if (data_size(param) > (cm_is_datagram(id) ? ANSWER_DATA : ACCEPT_DATA))
+	if (data_size(param) > (cm_is_datagram(id) ? CM_ANSWER_DATA : CM_ACCEPT_DATA))
 		return -EINVAL;
 	if (!param_fits(id, param) || (!id->base.qp && !by_number(id)))
 		return -EINVAL;
@@ -325,7 +320,7 @@ int rdma_accept(struct rdma_cm_id *base, struct rdma_conn_param *param)
 
 static int reject_id(struct cm_id *id, const void *data, uint8_t size, const char *call)
 {
-	uint8_t most = cm_is_datagram(id) ? ANSWER_DATA : REJECT_DATA;
+	uint8_t most = cm_is_datagram(id) ? CM_ANSWER_DATA : CM_REJECT_DATA;
 	struct nic_conn *request = id->request;
 	int err = cm_fault(id, VB_CALL_REJECT);
 

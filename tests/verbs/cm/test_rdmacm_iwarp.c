@@ -304,6 +304,7 @@ START_TEST(a_rejection_has_its_private_data)
 	ck_assert_int_eq(rdma_reject(cm_server, "no", 2), 0);
 	cm_take(RDMA_CM_EVENT_REJECTED);
 	ck_assert_str_eq(cm_data, "no");
+	ck_assert_int_eq(cm_last.param.conn.private_data_len, 2);
 	ck_assert_int_eq(cm_last.status, -ECONNREFUSED);
 	cm_end();
 }
