@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * async.c - events that a program waits for by a descriptor: the descriptor, the wait, and the
+ * async.c - events that a program waits for by a descriptor (event_fd.c): the wait, and the
  * asynchronous events of a context.
  *
- * The descriptor is an eventfd that counts the events of a queue, so that a program can wait for
- * one by poll or epoll. A program that calls the library to wait sleeps in the door's `wait`, where
- * virtual time passes.
+ * A program can wait for the descriptor by poll or epoll. One that calls the library to wait sleeps
+ * in the door's `wait`, where virtual time passes.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -13,7 +12,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -29,12 +27,7 @@
 #define NS_PER_MS 1000000ul
 #define PAUSE_NS  2000ul /* of virtual time pass in a test that finds nothing and does not wait */
 
-/* ---- the descriptor ---- */
-
-int vb_event_fd(void)
-{
-	return process_fd(eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE));
-}
+/* ---- the world, and what tells of an event ---- */
 
 static bool in_lockstep(const struct backend *b)
 {
@@ -96,21 +89,6 @@ void vb_event_tell(struct backend *b, int fd)
 	set_attention(b, true);
 	if (!__libc_single_threaded)
 		backend_wake(b);
-}
-
-void vb_event_taken(int fd)
-{
-	uint64_t one;
-	long n = 0;
-
-	/* Not if the program read it. */
-	if (fcntl(fd, F_GETFL) & O_NONBLOCK)
-		n = syscall(SYS_read, fd, &one, sizeof(one));
-	else if (!fcntl(fd, F_SETFL, O_NONBLOCK)) {
-		n = syscall(SYS_read, fd, &one, sizeof(one));
-		fcntl(fd, F_SETFL, 0);
-	}
-	(void)n;
 }
 
 static void leave_cancelled(void *backend)

@@ -38,10 +38,25 @@ struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *ibv)
 
 void vb_channel_discard(struct vb_channel *channel)
 {
-	vb_obj_remove(&channel->obj);
+	if (channel->left)
+		TAILQ_REMOVE(&channel->obj.context->objects, &channel->obj, link);
+	else
+		vb_obj_remove(&channel->obj);
 	vb_event_tell(vb_backend(channel->obj.context), channel->ibv.fd); /* who waits there */
 	process_close(channel->ibv.fd);
 	vb_gone(channel, &channel->ibv.context);
+}
+
+/*
+ * Threads that wait for the channel sleep on, as in a read from a descriptor that another thread
+ * has closed. The kernel keeps the file for them, and ends their reads with the device.
+ */
+static void leave_to_waiters(struct vb_channel *channel)
+{
+	vb_obj_remove(&channel->obj);
+	TAILQ_INSERT_TAIL(&channel->obj.context->objects, &channel->obj, link);
+	channel->left = true;
+	vb_gone_alone(&channel->ibv.context);
 }
 
 int ibv_destroy_comp_channel(struct ibv_comp_channel *ibv)
@@ -54,30 +69,58 @@ int ibv_destroy_comp_channel(struct ibv_comp_channel *ibv)
 	if (ibv->refcnt > 0)
 		return vb_result(context, vb_refuse(&VB_OF(ibv, channel)->obj,
 						    "ibv_destroy_comp_channel", -EBUSY));
-	vb_channel_discard(VB_OF(ibv, channel));
+	if (VB_OF(ibv, channel)->obj.users > 0)
+		leave_to_waiters(VB_OF(ibv, channel));
+	else
+		vb_channel_discard(VB_OF(ibv, channel));
 	return vb_result(context, 0);
 }
 
-/*
- * The lock is held, and after an error released. The kernel ends a wait for a channel with its
- * device, and not if the channel alone is destroyed.
- */
+struct waiter {
+	struct vb_stay stay;
+	struct vb_channel *channel;
+};
+
+/* The lock is held. False: the device was closed, and its channels with it. */
+static bool end_wait(struct waiter *waiter)
+{
+	bool closed;
+
+	if (!vb_stays(&waiter->stay, &closed))
+		return false;
+	if (--waiter->channel->obj.users == 0 && waiter->channel->left)
+		vb_channel_discard(waiter->channel);
+	return true;
+}
+
+static void end_cancelled(void *waiter)
+{
+	struct backend *b = ((struct waiter *)waiter)->stay.b;
+
+	backend_enter(b);
+	end_wait(waiter);
+	backend_leave(b);
+}
+
+/* The lock is held, and after an error released. */
 static int await_event(struct vb_context *context, struct vb_channel *channel)
 {
-	struct vb_stay stay = vb_stay_in(context, &channel->obj);
-	bool closed;
+	struct waiter waiter = { vb_stay_in(context, &channel->obj), channel };
+	struct backend *b = waiter.stay.b;
+	bool closed = false;
 	int err = 0;
 
-	while (!err && STAILQ_EMPTY(&channel->ready)) {
-		err = vb_event_wait(stay.b, channel->ibv.fd, "ibv_get_cq_event");
-		if (vb_stays(&stay, &closed))
-			continue;
-		if (!closed)
-			vb_sleep_forever(stay.b);
-		err = -EIO;
+	channel->obj.users++;
+	pthread_cleanup_push(end_cancelled, &waiter);
+	while (!err && !closed && STAILQ_EMPTY(&channel->ready)) {
+		err = vb_event_wait(b, channel->ibv.fd, "ibv_get_cq_event");
+		vb_stays(&waiter.stay, &closed);
 	}
+	pthread_cleanup_pop(0);
+	if (!end_wait(&waiter))
+		err = -EIO;
 	if (err)
-		backend_leave(stay.b);
+		backend_leave(b);
 	return err;
 }
 

@@ -125,17 +125,25 @@ static void deregister_memory(struct vb_mr *mr)
 	VB_OF(mr->ibv.pd, pd)->obj.users--;
 }
 
-/* The kernel maps pages, so a byte has one place in its page by either name. */
-static bool maps_pages(const void *addr, uint64_t iova)
+/*
+ * The kernel maps pages, so a byte has one place in its page by either name, and there is at least
+ * one page: no bytes at the beginning of a page are none. The drivers of RNICs refuse no bytes.
+ */
+static bool maps_pages(const void *addr, size_t length, uint64_t iova)
 {
-	return (((uintptr_t)addr ^ iova) & (PAGE - 1)) == 0;
+	uintptr_t place = (uintptr_t)addr & (PAGE - 1);
+
+	if (length == 0 && (place == 0 || vb_setting_iwarp()))
+		return false;
+	return place == (iova & (PAGE - 1));
 }
 
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *ibv, void *addr, size_t length, uint64_t iova,
 				unsigned int access)
 {
-	int err = vb_is_gone(ibv->context) || !maps_pages(addr, iova) ? -EINVAL
-								      : check_access(access);
+	int err = vb_is_gone(ibv->context) || !maps_pages(addr, length, iova)
+			  ? -EINVAL
+			  : check_access(access);
 	struct vb_context *context;
 	struct vb_mr *mr;
 

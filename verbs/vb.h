@@ -137,7 +137,8 @@ struct vb_cq;
 struct vb_cursor;
 struct vb_channel {
 	struct ibv_comp_channel ibv;
-	struct vb_obj obj;
+	struct vb_obj obj;          /* its users are the threads that wait */
+	bool left;                  /* to them: it was destroyed, and the device was not closed */
 	STAILQ_HEAD(, vb_cq) ready; /* one entry for each event: see vb_cq.events */
 };
 
@@ -445,17 +446,21 @@ struct vb_transition {
 const struct vb_transition *vb_transition_unreliable(enum ibv_qp_type type, enum ibv_qp_state from,
 						     enum ibv_qp_state to);
 
+/* ---- event_fd.c ---- */
+
+/* A descriptor that counts events; -1: errno. */
+int vb_event_fd(void);
+/* One event less. */
+void vb_event_taken(int fd);
+
 /* ---- async.c ---- */
 
 void vb_async_add(struct vb_context *context, const struct ibv_async_event *event);
 /* Drop those about an object that is destroyed. */
 void vb_async_forget(struct vb_context *context, const void *element);
-/* A descriptor that counts events; -1: errno. */
-int vb_event_fd(void);
 /* Block until there may be an event on fd, or fail: EAGAIN, EINTR. The lock is held. */
 int vb_event_wait(struct backend *b, int fd, const char *call);
 void vb_event_tell(struct backend *b, int fd);
-void vb_event_taken(int fd);
 /* There is an open device; the last one is about to be closed; in a forked child. */
 int vb_world_fd(void);
 void vb_world_began(struct backend *b);

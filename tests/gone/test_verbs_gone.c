@@ -4,6 +4,7 @@
  * does of a handle that is no more, and nothing changes: the objects that live go on.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -463,6 +464,55 @@ START_TEST(a_wait_for_a_channel_ends_with_EIO_when_its_device_is_closed)
 }
 END_TEST
 
+/* Until then it sleeps on: the kernel keeps the file for a read that began. */
+START_TEST(a_wait_for_a_channel_that_is_destroyed_ends_when_its_device_is_closed)
+{
+	struct ibv_comp_channel *channel;
+	struct ibv_context *context;
+	struct ibv_device **list;
+	void *err = NULL;
+	pthread_t thread;
+
+	list = ibv_get_device_list(NULL);
+	ck_assert_ptr_nonnull(list);
+	for (int i = 0; i < TRIES && err != (void *)EIO; i++) {
+		context = ibv_open_device(list[0]);
+		ck_assert_ptr_nonnull(context);
+		channel = ibv_create_comp_channel(context);
+		ck_assert_int_eq(pthread_create(&thread, NULL, await_cq, channel), 0);
+		usleep(SOON);
+		ck_assert_int_eq(ibv_destroy_comp_channel(channel), 0);
+		EXPECT(EINVAL, ibv_destroy_comp_channel(channel));
+		usleep(SOON); /* it may have been woken */
+		ck_assert_int_eq(ibv_close_device(context), 0);
+		ck_assert_int_eq(pthread_join(thread, &err), 0);
+		ck_assert(err == (void *)EIO || err == (void *)EINVAL);
+	}
+	ck_assert_ptr_eq(err, (void *)EIO);
+	ibv_free_device_list(list);
+}
+END_TEST
+
+/* So is one whose only waiter was cancelled. */
+START_TEST(a_channel_without_a_waiter_closes_its_descriptor)
+{
+	struct ibv_comp_channel *channel;
+	pthread_t thread;
+	int fd;
+
+	verbs_begin(&a, &b);
+	channel = ibv_create_comp_channel(a.context);
+	fd = channel->fd;
+	ck_assert_int_eq(pthread_create(&thread, NULL, await_cq, channel), 0);
+	usleep(SOON);
+	ck_assert_int_eq(pthread_cancel(thread), 0);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	EXPECT(0, ibv_destroy_comp_channel(channel));
+	ck_assert_int_eq(fcntl(fd, F_GETFD), -1);
+	end_both();
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, each_object_is_destroyed_once, 1, NULL);
@@ -479,6 +529,9 @@ static void fill(Suite *suite)
 	unit_add(suite, of_many_that_are_gone_the_last_are_known, 1, NULL);
 	unit_add(suite, a_wait_for_events_of_a_device_that_is_closed_does_not_end, 1, NULL);
 	unit_add(suite, a_wait_for_a_channel_ends_with_EIO_when_its_device_is_closed, 1, NULL);
+	unit_add(suite, a_wait_for_a_channel_that_is_destroyed_ends_when_its_device_is_closed, 1,
+		 NULL);
+	unit_add(suite, a_channel_without_a_waiter_closes_its_descriptor, 1, NULL);
 }
 
 UNIT_SUITE("verbs_gone")

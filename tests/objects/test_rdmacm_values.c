@@ -55,6 +55,34 @@ START_TEST(a_request_has_its_limits)
 }
 END_TEST
 
+static void expect_zeros(size_t from, size_t to)
+{
+	for (size_t i = from; i < to; i++)
+		ck_assert_int_eq(cm_data[i], 0);
+}
+
+/* As on InfiniBand, whose packets do not say how much of their room a program filled. */
+START_TEST(private_data_is_as_long_as_its_packet)
+{
+	struct rdma_conn_param param = cm_param("answer");
+
+	cm_begin();
+	cm_ask();
+	ck_assert_str_eq(cm_data, "question");
+	ck_assert_uint_eq(cm_last.param.conn.private_data_len, 56);
+	expect_zeros(strlen("question"), 56);
+	cm_make_qp(cm_server);
+	ck_assert_int_eq(rdma_accept(cm_server, &param), 0);
+	cm_take(RDMA_CM_EVENT_ESTABLISHED);
+	ck_assert_str_eq(cm_data, "answer");
+	ck_assert_uint_eq(cm_last.param.conn.private_data_len, 196);
+	expect_zeros(strlen("answer"), 196);
+	cm_take(RDMA_CM_EVENT_ESTABLISHED);
+	ck_assert_uint_eq(cm_last.param.conn.private_data_len, 0);
+	cm_end();
+}
+END_TEST
+
 START_TEST(a_request_without_parameters_asks_for_as_much_as_there_is)
 {
 	cm_begin();
@@ -67,8 +95,8 @@ START_TEST(a_request_without_parameters_asks_for_as_much_as_there_is)
 	ck_assert_uint_eq(cm_last.param.conn.responder_resources, 128);
 	ck_assert_uint_eq(cm_last.param.conn.retry_count, 7);
 	ck_assert_uint_eq(cm_last.param.conn.rnr_retry_count, 7);
-	ck_assert_uint_eq(cm_last.param.conn.private_data_len, 0);
-	ck_assert_ptr_null(cm_last.param.conn.private_data);
+	ck_assert_uint_eq(cm_last.param.conn.private_data_len, 56);
+	expect_zeros(0, 56);
 	ck_assert_uint_eq(cm_last.param.conn.qp_num, cm_client->qp->qp_num);
 	cm_end();
 }
@@ -113,7 +141,7 @@ START_TEST(a_rejection_has_its_limits)
 	CM_REFUSED(rdma_reject(cm_server, bytes, 1), EINVAL);
 	cm_take(RDMA_CM_EVENT_REJECTED);
 	ck_assert_int_eq(cm_last.status, 28);
-	ck_assert_uint_eq(cm_last.param.conn.private_data_len, _i ? 0 : 148);
+	ck_assert_uint_eq(cm_last.param.conn.private_data_len, 148);
 	ck_assert_mem_eq(cm_data, bytes, _i ? 0 : 148);
 	ck_assert_int_eq((int)cm_client->qp->state, (int)IBV_QPS_ERR);
 	cm_end();
@@ -140,7 +168,8 @@ START_TEST(an_end_has_its_status)
 	cm_take(ends[_i].type);
 	ck_assert_int_eq(cm_last.status, ends[_i].status);
 	ck_assert_ptr_eq(cm_last.id, cm_client);
-	ck_assert_uint_eq(cm_last.param.conn.private_data_len, 0);
+	ck_assert_uint_eq(cm_last.param.conn.private_data_len, _i ? 0 : 148);
+	expect_zeros(0, 148);
 	cm_end();
 }
 END_TEST
@@ -529,6 +558,7 @@ END_TEST
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_request_has_its_limits, 1, NULL);
+	unit_add(suite, private_data_is_as_long_as_its_packet, 1, NULL);
 	unit_add(suite, a_request_without_parameters_asks_for_as_much_as_there_is, 1, NULL);
 	unit_add(suite, an_answer_has_its_limits, 1, NULL);
 	unit_add(suite, a_rejection_has_its_limits, 2, NULL);

@@ -94,6 +94,23 @@ START_TEST(memory_that_is_not_there_is_not_registered)
 }
 END_TEST
 
+/* The kernel maps whole pages. No bytes at the beginning of one need none, which it refuses. */
+START_TEST(no_bytes_are_a_region_in_the_middle_of_a_page_alone)
+{
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ibv_mr *mr;
+
+	verbs_begin(&a, &b);
+	EXPECT_NULL(EINVAL, ibv_reg_mr(a.pd, page, 0, IBV_ACCESS_LOCAL_WRITE));
+	EXPECT_NULL(EINVAL, ibv_reg_mr(a.pd, NULL, 0, IBV_ACCESS_LOCAL_WRITE));
+	mr = ibv_reg_mr(a.pd, (char *)page + 8, 0, IBV_ACCESS_LOCAL_WRITE);
+	ck_assert_ptr_nonnull(mr);
+	ck_assert_int_eq(ibv_dereg_mr(mr), 0);
+	end_both();
+	munmap(page, 4096);
+}
+END_TEST
+
 /* The kernel maps whole pages, so both names of a byte have to lie at one place of theirs. */
 START_TEST(another_name_of_memory_has_the_same_place_in_its_page)
 {
@@ -514,6 +531,7 @@ static void fill(Suite *suite)
 {
 	unit_add(suite, queries_beyond_the_tables_are_refused, 1, NULL);
 	unit_add(suite, memory_that_is_not_there_is_not_registered, 1, NULL);
+	unit_add(suite, no_bytes_are_a_region_in_the_middle_of_a_page_alone, 1, NULL);
 	unit_add(suite, another_name_of_memory_has_the_same_place_in_its_page, 1, NULL);
 	unit_add(suite, a_region_that_cannot_be_registered_again_stays, 1, NULL);
 	unit_add(suite, completion_queues_of_no_size_are_refused, 1, NULL);

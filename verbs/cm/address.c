@@ -83,6 +83,15 @@ static bool is_loopback(const struct sockaddr *addr)
 	return ntohl(((const struct sockaddr_in *)addr)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
+/* A link-local address means nothing without its link, as the kernel has it. */
+static bool lacks_link(const struct sockaddr *addr)
+{
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)addr;
+
+	return addr->sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr) &&
+	       in6->sin6_scope_id == 0;
+}
+
 static bool is_this_machine(const struct sockaddr *addr)
 {
 	bool here = is_loopback(addr);
@@ -214,9 +223,9 @@ int cm_bind(struct cm_id *id, const struct sockaddr *addr, const char *call)
 {
 	struct cm_device *device = NULL;
 	unsigned int first;
-	int err = 0;
+	int err = lacks_link(addr) ? -EINVAL : 0;
 
-	if (!cm_is_any(addr))
+	if (!err && !cm_is_any(addr))
 		err = device_of(addr, &device);
 	if (err)
 		return cm_told(id, call, err);

@@ -18,8 +18,14 @@
 
 #include "verbs/vb.h"
 
-#define CM_DEVICES      2
-#define CM_DATA_MAX     256
+#define CM_DEVICES  2
+#define CM_DATA_MAX 256
+/* Bytes of private data that packets of InfiniBand have room for; zeros fill them up. */
+#define CM_CONNECT_DATA 56
+#define CM_ACCEPT_DATA  196
+#define CM_REJECT_DATA  148
+#define CM_ASK_DATA     180 /* the same of datagrams */
+#define CM_ANSWER_DATA  136
 #define CM_REJECTED     28 /* as InfiniBand numbers reasons: the program */
 #define CM_NO_LISTENER  8
 #define CM_BACKLOG_MOST 1024
@@ -120,6 +126,9 @@ struct cm_id {
 	struct ibv_ece ece;
 	/* rdma_create_ep of a listener: what each request gets. */
 	struct ibv_qp_init_attr *ep_init;
+	/* rdma_create_ep: private data of the request, from ai_connect. */
+	void *connect_data;
+	size_t connect_size;
 	struct ibv_sa_path_rec path;
 	pthread_mutex_t mutex;
 	pthread_cond_t cond;
@@ -197,7 +206,11 @@ struct cm_device *cm_device_of(const struct ibv_context *verbs);
 struct cm_channel *cm_channel_make(void);
 /* Queue an event; NULL: no memory, or no channel, and it is lost. The lock is held. */
 struct cm_event *cm_event_add(struct cm_id *id, enum rdma_cm_event_type type, int status);
+/* Of a request or an answer. */
 void cm_event_set_data(struct cm_event *event, const struct nic_conn_param *param);
+/* The private data alone, of a packet with that room; returns its length. */
+uint8_t cm_event_copy_data(struct cm_event *event, const struct nic_conn_param *param,
+			   uint32_t room);
 /* A line of the trace, of the id's connection or, if it has none, of its device. */
 void cm_trace(const struct cm_id *id, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

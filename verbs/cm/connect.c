@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* connect.c - the calls that begin and answer a connection. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cm.h"
 
-#define CONNECT_DATA 56 /* bytes of private data, as the packets of InfiniBand have room */
-#define ACCEPT_DATA  196
-#define REJECT_DATA  148
-#define ASK_DATA     180 /* the same of datagrams */
-#define ANSWER_DATA  136
-#define RETRIES      7
-#define DEADLINE_NS  65000000000ul
-#define NO_QP        1 /* no QP has this number */
+#define RETRIES     7
+#define DEADLINE_NS 65000000000ul
+#define NO_QP       1 /* no QP has this number */
 
 /* ---- the NIC's object ---- */
 
@@ -64,21 +60,21 @@ void cm_drop(struct cm_id *id)
 
 /* ---- parameters ---- */
 
-/*
- * A length of private data without a pointer is ignored. Only RDMA_PS_TCP has limits for the Reads
- * and needs a parameter.
- */
-static bool param_fits(const struct cm_id *id, const struct rdma_conn_param *param, size_t data)
+/* A length of private data without a pointer is ignored. */
+static uint32_t data_size(const struct rdma_conn_param *param)
 {
-	bool streams = id->base.ps == RDMA_PS_TCP;
+	return param && param->private_data ? param->private_data_len : 0;
+}
+
+/* Only RDMA_PS_TCP has limits for the Reads and needs a parameter. */
+static bool param_fits(const struct cm_id *id, const struct rdma_conn_param *param)
+{
 	struct ibv_device_attr device;
 
-	if (!param)
-		return id->base.qp || !streams;
-	if (param->private_data && param->private_data_len > data)
-		return false;
-	if (!streams)
+	if (id->base.ps != RDMA_PS_TCP)
 		return true;
+	if (!param)
+		return id->base.qp != NULL;
 	vb_device_attr(id->base.verbs, &device);
 	return (param->responder_resources == RDMA_MAX_RESP_RES ||
 		param->responder_resources <= device.max_qp_rd_atom) &&
@@ -131,13 +127,11 @@ static void set_near(struct cm_id *id, const struct rdma_conn_param *param)
 	};
 }
 
-static struct nic_conn_param nic_param(const struct cm_id *id, const struct rdma_conn_param *param)
+static struct nic_conn_param nic_param(const struct cm_id *id, const void *data, uint32_t size)
 {
-	bool data = param && param->private_data && param->private_data_len;
-
 	return (struct nic_conn_param){
-		.private_data = data ? param->private_data : NULL,
-		.private_data_size = data ? param->private_data_len : 0,
+		.private_data = size ? data : NULL,
+		.private_data_size = size,
 		.rd_in = id->responder_resources,
 		.rd_out = id->initiator_depth,
 		.by = id->near,
@@ -146,24 +140,47 @@ static struct nic_conn_param nic_param(const struct cm_id *id, const struct rdma
 
 /* ---- connect ---- */
 
+/* Private data: what rdma_create_ep was given, and behind it that of the call. */
+static int join_data(const struct cm_id *id, const struct rdma_conn_param *param, uint8_t *to)
+{
+	uint32_t most = cm_is_datagram(id) ? CM_ASK_DATA : CM_CONNECT_DATA, size = data_size(param);
+
+	if (id->connect_size > most || size > most - id->connect_size)
+		return -EINVAL;
+	if (id->connect_size)
+		memcpy(to, id->connect_data, id->connect_size);
+	if (size)
+		memcpy(to + id->connect_size, param->private_data, size);
+	return (int)(id->connect_size + size);
+}
+
+static void free_connect_data(struct cm_id *id)
+{
+	free(id->connect_data);
+	id->connect_data = NULL;
+	id->connect_size = 0;
+}
+
 static int connect_id(struct cm_id *id, const struct rdma_conn_param *param)
 {
 	const struct sockaddr *to = &id->base.route.addr.dst_addr;
 	struct nic_conn_param nic;
-	int err;
+	uint8_t data[CM_ASK_DATA];
+	int err, size;
 
 	if (id->state != CM_ROUTE)
 		return -EINVAL;
 	if (id->base.qp_type != IBV_QPT_RC && !cm_is_datagram(id))
 		return -EOPNOTSUPP;
-	if (!param_fits(id, param, cm_is_datagram(id) ? ASK_DATA : CONNECT_DATA))
-		return -EINVAL;
+	size = param_fits(id, param) ? join_data(id, param, data) : -EINVAL;
+	if (size < 0)
+		return size;
 	err = cm_fault(id, VB_CALL_CONNECT);
 	if (err)
 		return err;
 	set_depths(id, param, false);
 	set_near(id, param);
-	nic = nic_param(id, param);
+	nic = nic_param(id, data, (uint32_t)size);
 	err = cm_conn_make(id);
 	if (err)
 		return err;
@@ -173,6 +190,7 @@ static int connect_id(struct cm_id *id, const struct rdma_conn_param *param)
 		cm_drop(id);
 		return err;
 	}
+	free_connect_data(id);
 	id->state = CM_CONNECTING;
 	cm_trace(id, "rdma_connect port=%u qpn=%u", cm_port(to), id->near.qp);
 	return 0;
@@ -213,12 +231,7 @@ static int accept_by_number(struct cm_id *id, const struct nic_conn_param *param
 {
 	int err = cm_conn_make(id);
 
-	if (err)
-		return err;
-	err = id->request->nic->ops->accept(id->request, id->nic, param);
-	if (err)
-		cm_drop(id);
-	return err;
+	return err ? err : id->request->nic->ops->accept(id->request, id->nic, param);
 }
 
 /*
@@ -231,8 +244,6 @@ static int accept_directly(struct cm_id *id, struct nic_conn_param *param)
 	struct vb_qp *qp;
 	int err;
 
-	if (!id->base.qp)
-		return -EINVAL;
 	qp = VB_OF(id->base.qp, qp);
 	param->by = (struct nic_conn_end_point){ .qp = 0 };
 	if (param->rd_in < request->rd_out)
@@ -243,10 +254,8 @@ static int accept_directly(struct cm_id *id, struct nic_conn_param *param)
 	if (err)
 		return err;
 	err = request->nic->ops->accept(id->request, qp->nic, param);
-	if (err) {
-		cm_conn_free(id);
+	if (err)
 		return err;
-	}
 	vb_qp_become(id->base.qp, IBV_QPS_RTR, &id->obj);
 	id->direct = true;
 	return 0;
@@ -261,11 +270,17 @@ static int check_accept(const struct cm_id *id, const struct rdma_conn_param *pa
 {
 	if (id->state != CM_REQUESTED)
 		return -EINVAL;
-	return param_fits(id, param, cm_is_datagram(id) ? ANSWER_DATA : ACCEPT_DATA)
-		       ? cm_fault(id, VB_CALL_ACCEPT)
-		       : -EINVAL;
+	if (data_size(param) > (cm_is_datagram(id) ? CM_ANSWER_DATA : CM_ACCEPT_DATA))
+		return -EINVAL;
+	if (!param_fits(id, param) || (!id->base.qp && !by_number(id)))
+		return -EINVAL;
+	return cm_fault(id, VB_CALL_ACCEPT);
 }
 
+/*
+ * A failure that comes after the QP may have left INIT ends both, as that of a kernel does: the
+ * request is rejected. Before that it has no effect, and the call may be repeated.
+ */
 int rdma_accept(struct rdma_cm_id *base, struct rdma_conn_param *param)
 {
 	struct cm_id *id = cm_id_of(base);
@@ -283,37 +298,41 @@ int rdma_accept(struct rdma_cm_id *base, struct rdma_conn_param *param)
 		err = cm_qp_ready(id);
 	if (err)
 		return cm_told(id, "rdma_accept", err);
-	nic = nic_param(id, param);
+	nic = nic_param(id, param ? param->private_data : NULL, data_size(param));
 	cm_enter();
 	err = by_number(id) ? accept_by_number(id, &nic) : accept_directly(id, &nic);
 	if (!err) {
 		id->request = NULL;
 		id->state = CM_ACCEPTED;
 		cm_trace(id, "rdma_accept qpn=%u", id->near.qp);
+	} else {
+		cm_trace_refusal(id, "rdma_accept", err);
+		cm_drop(id);
 	}
-	cm_trace_refusal(id, "rdma_accept", err);
 	cm_leave();
-	if (err)
+	if (err) {
+		cm_qp_error(id);
 		return cm_fail(err);
+	}
 	/* The passive side of datagrams hears no more. */
 	return cm_is_datagram(id) ? 0 : cm_complete(id);
 }
 
 static int reject_id(struct cm_id *id, const void *data, uint8_t size, const char *call)
 {
-	uint8_t most = cm_is_datagram(id) ? ANSWER_DATA : REJECT_DATA;
+	uint8_t most = cm_is_datagram(id) ? CM_ANSWER_DATA : CM_REJECT_DATA;
 	struct nic_conn *request = id->request;
 	int err = cm_fault(id, VB_CALL_REJECT);
 
 	if (err)
 		return err;
+	if ((id->state != CM_REQUESTED && id->state != CM_ANSWERED) || (data && size > most))
+		return -EINVAL;
 	if (id->state == CM_ANSWERED) {
 		cm_trace(id, "%s", call);
 		cm_drop(id);
 		return 0;
 	}
-	if (id->state != CM_REQUESTED || (data && size > most))
-		return -EINVAL;
 	if (request->nic->ops->refuse(request, data, data ? size : 0))
 		request->nic->ops->reject(request, true);
 	id->request = NULL;

@@ -4,8 +4,6 @@
  * and the answer names one with its Q_Key (SIDR). The NIC's connection carries the question and the
  * answer, and has no meaning after that: the active side never confirms it.
  */
-#include <string.h>
-
 #include "cm.h"
 
 #define QKEY_IPOIB       0x0b1bu
@@ -39,22 +37,18 @@ int cm_datagram_attr(const struct cm_id *id, struct ibv_qp_attr *attr)
 
 /* ---- events ---- */
 
-static void set_event(struct cm_event *event, const struct nic_conn_param *param)
+static void set_event(struct cm_event *event, const struct nic_conn_param *param, uint32_t room)
 {
-	struct rdma_ud_param *ud = &event->event.param.ud;
-	uint32_t size = param->private_data_size < CM_DATA_MAX ? param->private_data_size
-							       : CM_DATA_MAX - 1;
+	uint8_t size = cm_event_copy_data(event, param, room);
 
-	if (size)
-		memcpy(event->data, param->private_data, size);
-	*ud = (struct rdma_ud_param){ .private_data = size ? event->data : NULL,
-				      .private_data_len = (uint8_t)size };
+	event->event.param.ud = (struct rdma_ud_param){ .private_data = size ? event->data : NULL,
+							.private_data_len = size };
 }
 
 /* The question names no queue pair. */
 void cm_datagram_asked(struct cm_event *event, const struct nic_conn_param *param)
 {
-	set_event(event, param);
+	set_event(event, param, CM_ASK_DATA);
 }
 
 void cm_datagram_answered(struct cm_id *id, const struct nic_conn_param *peer)
@@ -65,7 +59,7 @@ void cm_datagram_answered(struct cm_id *id, const struct nic_conn_param *peer)
 	event = cm_event_add(id, RDMA_CM_EVENT_ESTABLISHED, 0);
 	if (!event)
 		return;
-	set_event(event, peer);
+	set_event(event, peer, CM_ANSWER_DATA);
 	event->event.param.ud.qp_num = peer->by.qp;
 	event->event.param.ud.qkey = peer->by.psn;
 	vb_address_of(id->base.verbs, peer->by.adapter, &event->event.param.ud.ah_attr);
@@ -73,6 +67,8 @@ void cm_datagram_answered(struct cm_id *id, const struct nic_conn_param *peer)
 
 void cm_datagram_ended(struct cm_id *id, enum nic_conn_end why)
 {
+	static const struct nic_conn_param none;
+	const struct nic_conn_param *refusal = id->nic ? id->nic->nic->refusal : NULL;
 	struct cm_event *event;
 	int status = -ETIMEDOUT;
 
@@ -84,6 +80,6 @@ void cm_datagram_ended(struct cm_id *id, enum nic_conn_end why)
 	else if (why == NIC_END_REJECTED)
 		status = SIDR_REJECTED;
 	event = cm_event_add(id, RDMA_CM_EVENT_UNREACHABLE, status);
-	if (event && id->nic && id->nic->nic->refusal)
-		set_event(event, id->nic->nic->refusal);
+	if (event && status > 0) /* there was an answer */
+		set_event(event, refusal ? refusal : &none, CM_ANSWER_DATA);
 }

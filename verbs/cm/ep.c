@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ep.c - rdma_create_ep: an id with all that belongs to it, in one call. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cm.h"
 
@@ -26,16 +27,31 @@ static int make_passive(struct cm_id *id, const struct rdma_addrinfo *info, stru
 	return 0;
 }
 
+/* For rdma_connect, whose own private data comes behind it. */
+static int keep_connect_data(struct cm_id *id, const struct rdma_addrinfo *info)
+{
+	if (info->ai_connect_len == 0)
+		return 0;
+	id->connect_data = malloc(info->ai_connect_len);
+	if (!id->connect_data)
+		return cm_fail(ENOMEM);
+	memcpy(id->connect_data, info->ai_connect, info->ai_connect_len);
+	id->connect_size = info->ai_connect_len;
+	return 0;
+}
+
 static int make_active(struct rdma_cm_id *id, const struct rdma_addrinfo *info, struct ibv_pd *pd,
 		       struct ibv_qp_init_attr *init)
 {
 	if (rdma_resolve_addr(id, info->ai_src_addr, info->ai_dst_addr, TIMEOUT_MS) ||
 	    rdma_resolve_route(id, TIMEOUT_MS))
 		return -1;
-	if (!init)
-		return 0;
-	init->qp_type = (enum ibv_qp_type)info->ai_qp_type;
-	return rdma_create_qp(id, pd, init);
+	if (init) {
+		init->qp_type = (enum ibv_qp_type)info->ai_qp_type;
+		if (rdma_create_qp(id, pd, init))
+			return -1;
+	}
+	return keep_connect_data(cm_id_of(id), info);
 }
 
 static void end_ep(struct rdma_cm_id *id)

@@ -112,17 +112,28 @@ struct cm_event *cm_event_add(struct cm_id *id, enum rdma_cm_event_type type, in
 	return event;
 }
 
-void cm_event_set_data(struct cm_event *event, const struct nic_conn_param *param)
+uint8_t cm_event_copy_data(struct cm_event *event, const struct nic_conn_param *param,
+			   uint32_t room)
 {
-	struct rdma_conn_param *conn = &event->event.param.conn;
 	uint32_t size = param->private_data_size < CM_DATA_MAX ? param->private_data_size
 							       : CM_DATA_MAX - 1;
 
 	if (size)
 		memcpy(event->data, param->private_data, size);
-	*conn = (struct rdma_conn_param){
+	/* InfiniBand does not say how many bytes of its packet the peer's program filled. */
+	if (size < room && !vb_setting_iwarp())
+		size = room;
+	return (uint8_t)size;
+}
+
+void cm_event_set_data(struct cm_event *event, const struct nic_conn_param *param)
+{
+	bool asks = event->event.event == RDMA_CM_EVENT_CONNECT_REQUEST;
+	uint8_t size = cm_event_copy_data(event, param, asks ? CM_CONNECT_DATA : CM_ACCEPT_DATA);
+
+	event->event.param.conn = (struct rdma_conn_param){
 		.private_data = size ? event->data : NULL,
-		.private_data_len = (uint8_t)size,
+		.private_data_len = size,
 		/* What this side may start is what the peer serves, and the other way round. */
 		.responder_resources = (uint8_t)param->rd_out,
 		.initiator_depth = (uint8_t)param->rd_in,

@@ -49,7 +49,9 @@ void cm_id_free(struct cm_id *id)
 	pthread_mutex_destroy(&id->mutex);
 	pthread_cond_destroy(&id->cond);
 	free(id->ep_init);
+	free(id->connect_data);
 	id->ep_init = NULL;
+	id->connect_data = NULL;
 	id_end(id);
 	vb_gone(id, &id->base.verbs);
 }

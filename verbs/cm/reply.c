@@ -33,10 +33,17 @@ void cm_on_established(struct vb_obj *obj, const struct nic_conn_param *peer)
 		cm_event_set_data(event, peer);
 }
 
-static void set_refusal(const struct cm_id *id, struct cm_event *event)
+static void tell_rejection(struct cm_id *id, int status, const struct nic_conn_param *refusal)
 {
-	if (event && id->nic && id->nic->nic->refusal)
-		cm_event_set_data(event, id->nic->nic->refusal);
+	static const struct nic_conn_param none;
+	struct cm_event *event = cm_event_add(id, RDMA_CM_EVENT_REJECTED, status);
+	uint8_t size;
+
+	if (!event)
+		return;
+	size = cm_event_copy_data(event, refusal ? refusal : &none, CM_REJECT_DATA);
+	event->event.param.conn.private_data = size ? event->data : NULL;
+	event->event.param.conn.private_data_len = size;
 }
 
 /*
@@ -52,21 +59,19 @@ static int reason_of(const struct cm_id *id, enum nic_conn_end why)
 
 static void tell_end(struct cm_id *id, enum nic_conn_end why)
 {
-	struct cm_event *event;
+	const struct nic_conn_param *refusal = id->nic ? id->nic->nic->refusal : NULL;
 
 	switch (why) {
 	case NIC_END_REJECTED:
 	case NIC_END_NO_LISTENER:
-		event = cm_event_add(id, RDMA_CM_EVENT_REJECTED, reason_of(id, why));
-		if (why == NIC_END_REJECTED)
-			set_refusal(id, event);
+		tell_rejection(id, reason_of(id, why), refusal);
 		break;
 	case NIC_END_UNREACHABLE: /* no adapter has that address */
 		cm_event_add(id, RDMA_CM_EVENT_UNREACHABLE, -EHOSTUNREACH);
 		break;
 	case NIC_END_ACCEPT_FAILED: /* the active side rejected the answer, or cannot be reached */
-		if (!cm_is_rnic(id) && id->nic && id->nic->nic->refusal) {
-			cm_event_add(id, RDMA_CM_EVENT_REJECTED, CM_REJECTED);
+		if (!cm_is_rnic(id) && refusal) {
+			tell_rejection(id, CM_REJECTED, refusal);
 			break;
 		}
 		__attribute__((fallthrough));

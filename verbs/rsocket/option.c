@@ -81,7 +81,7 @@ static int set_int(struct rs_socket *rs, const struct option *option, const void
 		return -EINVAL;
 	memcpy(&value, from, sizeof(value));
 	if (option->early && rs->state > RS_LISTENING)
-		return -EISCONN;
+		return -EINVAL;
 	if (option->flag)
 		value = value != 0;
 	else if (value < 0)
@@ -111,8 +111,20 @@ static int set_linger(struct rs_socket *rs, const void *from, socklen_t size)
 static int set_route(const struct rs_socket *rs, socklen_t size)
 {
 	if (rs->state > RS_BOUND)
-		return -EISCONN;
+		return -EINVAL;
 	return size == 0 || size % sizeof(struct ibv_path_data) ? -EINVAL : 0;
+}
+
+/* Of one byte, which the kernel wants: with that of an int, the usual size, it is refused. */
+static int set_tos(struct rs_socket *rs, const void *from, socklen_t size)
+{
+	uint8_t tos;
+
+	if (size != sizeof(tos))
+		return -EINVAL;
+	memcpy(&tos, from, sizeof(tos));
+	rs->options.tos = tos;
+	return 0;
 }
 
 /* The peer's slots alone decide how long a message may be. */
@@ -135,7 +147,11 @@ static int set_option(struct rs_socket *rs, int level, int name, const void *fro
 		return set_route(rs, size);
 	if (level == IPPROTO_TCP && name == TCP_MAXSEG)
 		return set_segment(size);
-	return -ENOPROTOOPT;
+	if (level == IPPROTO_IP && name == IP_TOS)
+		return set_tos(rs, from, size);
+	if (level == IPPROTO_TCP && name == TCP_CONGESTION)
+		return 0; /* any name */
+	return -ENOTSUP;
 }
 
 int rsetsockopt(int fd, int level, int name, const void *from, socklen_t size)
@@ -165,9 +181,16 @@ static bool own_value(struct rs_socket *rs, int level, int name, int *value)
 					: (int)RS_BODY_LEAST;
 		return true;
 	}
+	if (level == IPPROTO_IP && name == IP_TOS) {
+		*value = rs->options.tos;
+		return true;
+	}
 	if (level != SOL_SOCKET)
 		return false;
 	switch (name) {
+	case SO_BROADCAST:
+		*value = 0;
+		return true;
 	case SO_ERROR:
 		rs_progress(rs);
 		*value = rs->pending_error;
@@ -190,6 +213,26 @@ static bool own_value(struct rs_socket *rs, int level, int name, int *value)
 	}
 }
 
+/* As far as the real library fills it in. */
+static int get_info(const struct rs_socket *rs, void *to, socklen_t *size)
+{
+	struct tcp_info info = { .tcpi_state = TCP_CLOSE };
+
+	if (rs->state == RS_CONNECTED)
+		info.tcpi_state = TCP_ESTABLISHED;
+	info.tcpi_snd_cwnd = (uint32_t)rs->options.send_slots;
+	return give_value(&info, sizeof(info), to, size);
+}
+
+/* The real library gives a number in place of a name, and leaves the size as it is. */
+static int get_congestion(void *to, const socklen_t *size)
+{
+	const int one = 1;
+	socklen_t room = *size;
+
+	return give_value(&one, sizeof(one), to, &room);
+}
+
 static int get_option(struct rs_socket *rs, int level, int name, void *to, socklen_t *size)
 {
 	const struct option *option = find_option(level, name);
@@ -203,7 +246,11 @@ static int get_option(struct rs_socket *rs, int level, int name, void *to, sockl
 		return give_value(&rs->options.linger, sizeof(rs->options.linger), to, size);
 	if (own_value(rs, level, name, &value))
 		return give_value(&value, sizeof(value), to, size);
-	return -ENOPROTOOPT;
+	if (level == IPPROTO_TCP && name == TCP_INFO)
+		return get_info(rs, to, size);
+	if (level == IPPROTO_TCP && name == TCP_CONGESTION)
+		return get_congestion(to, size);
+	return -ENOTSUP;
 }
 
 int rgetsockopt(int fd, int level, int name, void *to, socklen_t *size)

@@ -89,7 +89,7 @@ struct rs_region {
 
 struct rs_options {
 	int send_bytes, recv_bytes, send_slots, recv_slots, inline_bytes, maps;
-	int reuse_address, out_of_band, no_delay, only_ipv6;
+	int reuse_address, out_of_band, no_delay, only_ipv6, tos;
 	int keep_alive, keep_idle, keep_interval, keep_probes;
 	struct linger linger;
 };

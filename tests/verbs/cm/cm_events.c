@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PORT 7471
 
@@ -306,6 +307,24 @@ static void use_removal_there(void)
 	next_event();
 }
 
+/* The server ends while its answer waits to be fetched; the client does not know of it then. */
+static void use_late_answer(void)
+{
+	struct rdma_conn_param param = { .retry_count = 7 };
+
+	ask(SECOND);
+	await(RDMA_CM_EVENT_CONNECT_REQUEST);
+	make_qp(server);
+	need(rdma_accept(server, &param) == 0, "accept");
+	usleep(100);
+	destroy(server);
+	server = NULL;
+	says = true;
+	zero = now();
+	next_event();
+	next_event();
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "", *with = argc > 2 ? argv[2] : NULL;
@@ -320,6 +339,8 @@ int main(int argc, char **argv)
 		use_resolve(with ? atoi(with) : 0);
 	else if (strcmp(what, "route") == 0)
 		use_route(with ? atoi(with) : 0);
+	else if (strcmp(what, "late-answer") == 0)
+		use_late_answer();
 	else if (strcmp(what, "destroy") == 0)
 		use_destroy();
 	else if (strcmp(what, "removal") == 0)

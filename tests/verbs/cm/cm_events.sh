@@ -44,7 +44,7 @@ said() {
 	printf '%s\n' "$@" "done" | cmp -s - "$work/out"
 }
 
-echo 1..24
+echo 1..26
 run -- part && said "0 us: client DISCONNECTED 0" "1 us: server DISCONNECTED 0" \
 	"512000 us: client TIMEWAIT_EXIT 0" "512000 us: server TIMEWAIT_EXIT 0"
 ok $? "timewait takes 512 ms, from when a side has both disconnected and heard of the end"
@@ -157,3 +157,8 @@ printf 'fault adapter one down at 1ms for 2ms\nfault adapter one down at 3050us 
 run --script "$work/script.dsim" -- destroy && said "1000 us: port error down 2" \
 	"3000 us: client ADDR_RESOLVED 0" "12050 us: client ADDR_RESOLVED 0"
 ok $? "an id that is destroyed while it waits hears nothing"
+run -- late-answer && said "0 us: client ESTABLISHED 0" "1 us: client DISCONNECTED 0"
+ok $? "a server that ends before its answer is fetched: the client hears it a packet's time later"
+DATSIM_PROFILE=iwarp run -- late-answer &&
+	said "0 us: client ESTABLISHED 0" "1 us: client DISCONNECTED 0"
+ok $? "an RNIC's, too, though its queue pair takes the connection over first"

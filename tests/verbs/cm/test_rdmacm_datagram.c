@@ -261,7 +261,7 @@ START_TEST(a_question_needs_no_parameters)
 	ck_assert_int_eq(rdma_connect(client, _i ? &param : NULL), 0);
 	take(RDMA_CM_EVENT_CONNECT_REQUEST);
 	server = last.id;
-	ck_assert_uint_eq(last.param.ud.private_data_len, 0);
+	ck_assert_uint_eq(last.param.ud.private_data_len, 180);
 	ck_assert_int_eq(rdma_accept(server, &param), 0);
 	take(RDMA_CM_EVENT_ESTABLISHED);
 	end();

@@ -95,6 +95,19 @@ START_TEST(a_channel_is_readable_while_it_has_events)
 }
 END_TEST
 
+/* The program may change them at that moment. O_APPEND has no effect on such a descriptor. */
+START_TEST(a_fetched_event_leaves_the_flags_of_the_descriptor_alone)
+{
+	begin();
+	ck_assert_int_eq(fcntl(channel->fd, F_SETFL, O_APPEND), 0);
+	ck_assert_int_eq(resolve_to(a, EMU1), 0);
+	take(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
+	ck_assert(!is_readable(channel));
+	ck_assert_int_eq(fcntl(channel->fd, F_GETFL), O_APPEND | O_RDWR);
+	end();
+}
+END_TEST
+
 START_TEST(a_migrated_id_takes_its_events_along)
 {
 	struct rdma_event_channel *other = rdma_create_event_channel();
@@ -306,6 +319,25 @@ START_TEST(an_id_is_bound_once_to_an_address_that_is_here)
 	ck_assert_uint_eq(a->port_num, 1);
 	REFUSED(bind_to(a, EMU1, PORT + 1), EINVAL);
 	ck_assert_uint_eq(rdma_get_src_port(a), htons(PORT));
+	end();
+}
+END_TEST
+
+/* No interface has this address, so one with a link is merely not here. */
+START_TEST(a_link_local_address_needs_its_link)
+{
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6 };
+	struct sockaddr_in6 to = { .sin6_family = AF_INET6,
+				   .sin6_port = htons(PORT),
+				   .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	struct sockaddr *local = (struct sockaddr *)&in6;
+
+	begin();
+	ck_assert_int_eq(inet_pton(AF_INET6, "fe80::dead:beef:1234", &in6.sin6_addr), 1);
+	REFUSED(rdma_bind_addr(a, local), EINVAL);
+	REFUSED(rdma_resolve_addr(a, local, (struct sockaddr *)&to, 1000), EINVAL);
+	in6.sin6_scope_id = 1;
+	REFUSED(rdma_bind_addr(a, local), EADDRNOTAVAIL);
 	end();
 }
 END_TEST
@@ -632,6 +664,7 @@ END_TEST
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_channel_is_readable_while_it_has_events, 1, NULL);
+	unit_add(suite, a_fetched_event_leaves_the_flags_of_the_descriptor_alone, 1, NULL);
 	unit_add(suite, a_migrated_id_takes_its_events_along, 1, NULL);
 	unit_add(suite, a_migrated_id_takes_its_events_from_behind_others, 1, NULL);
 	unit_add(suite, an_id_that_stays_on_its_channel_keeps_its_events_in_order, 1, NULL);
@@ -643,6 +676,7 @@ static void fill(Suite *suite)
 	unit_add(suite, unfetched_events_go_with_their_id, 1, NULL);
 	unit_add(suite, every_event_has_a_name, 1, NULL);
 	unit_add(suite, an_id_is_bound_once_to_an_address_that_is_here, 1, NULL);
+	unit_add(suite, a_link_local_address_needs_its_link, 1, NULL);
 	unit_add(suite, a_port_belongs_to_one_id_of_an_address, 1, NULL);
 	unit_add(suite, a_port_of_IPv6_may_be_one_of_IPv4_too, 1, NULL);
 	unit_add(suite, of_two_ids_at_a_port_one_listens_for_both, 2, NULL);

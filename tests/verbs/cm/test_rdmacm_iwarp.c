@@ -110,6 +110,18 @@ START_TEST(queue_pairs_are_of_type_rc)
 }
 END_TEST
 
+START_TEST(no_bytes_are_no_region)
+{
+	char bytes[16];
+
+	cm_begin();
+	errno = 0;
+	ck_assert_ptr_null(ibv_reg_mr(cm_listener->pd, bytes + 8, 0, IBV_ACCESS_LOCAL_WRITE));
+	ck_assert_int_eq(errno, EINVAL);
+	cm_end();
+}
+END_TEST
+
 START_TEST(there_are_no_multicast_groups)
 {
 	struct sockaddr_in to_all = cm_address("239.1.2.3", 0), here = cm_address("198.18.0.1", 0);
@@ -292,6 +304,7 @@ START_TEST(a_rejection_has_its_private_data)
 	ck_assert_int_eq(rdma_reject(cm_server, "no", 2), 0);
 	cm_take(RDMA_CM_EVENT_REJECTED);
 	ck_assert_str_eq(cm_data, "no");
+	ck_assert_int_eq(cm_last.param.conn.private_data_len, 2);
 	ck_assert_int_eq(cm_last.status, -ECONNREFUSED);
 	cm_end();
 }
@@ -316,6 +329,7 @@ static void fill(Suite *suite)
 	setenv("DATSIM_PROFILE", "iwarp", 1);
 	unit_add(suite, devices_are_rnics, 1, NULL);
 	unit_add(suite, queue_pairs_are_of_type_rc, 1, NULL);
+	unit_add(suite, no_bytes_are_no_region, 1, NULL);
 	unit_add(suite, there_are_no_multicast_groups, 1, NULL);
 	unit_add(suite, a_queue_pair_is_not_connected_by_number, 1, NULL);
 	unit_add(suite, there_are_no_atomics_and_no_immediate_data, 1, NULL);
