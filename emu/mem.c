@@ -41,11 +41,23 @@ void emu_pd_free(struct nic_pd *pd)
 	EMU_FREE(w->fab, pds, pd, index);
 }
 
+/* How many regions of that kind the adapter has, and how many it may have. */
+static int *mr_count(struct emu_world *w, struct emu_adapter *adapter, uint32_t access, int *most)
+{
+	if (access & NIC_ACCESS_OF_FRONT) {
+		*most = (int)emu_qps_most(w);
+		return &adapter->front_mrs;
+	}
+	*most = EMU_MAX_MR;
+	return &adapter->mrs;
+}
+
 int emu_mr_reg(struct nic_pd *pd, uint64_t addr, uint64_t length, uint32_t access,
 	       struct nic_mr **mr)
 {
 	struct emu_world *w = emu_world_of(pd->nic);
 	struct emu_adapter *adapter = &w->fab->adapters[emu_nic(pd->nic)->adapter];
+	int most, *count = mr_count(w, adapter, access, &most);
 	struct emu_mr *entry;
 	uint32_t index;
 
@@ -53,12 +65,12 @@ int emu_mr_reg(struct nic_pd *pd, uint64_t addr, uint64_t length, uint32_t acces
 		return -EINVAL;
 	if (!emu_pages_allow(addr, length, access & WRITES))
 		return -EFAULT;
-	if (adapter->mrs >= EMU_MAX_MR)
+	if (*count >= most)
 		return -ENOMEM;
 	index = EMU_TAKE(w, mrs, mr, EMU_MRS);
 	if (!index)
 		return -ENOMEM;
-	adapter->mrs++;
+	++*count;
 	if (!w->guarded)
 		emu_guard_begin();
 	w->guarded = true;
@@ -82,11 +94,13 @@ int emu_mr_reg(struct nic_pd *pd, uint64_t addr, uint64_t length, uint32_t acces
 void emu_mr_dereg(struct nic_mr *mr)
 {
 	struct emu_world *w = emu_world_of(mr->nic);
+	struct emu_adapter *adapter = &w->fab->adapters[emu_nic(mr->nic)->adapter];
+	int most;
 
 	EMU_SURE(w, w->fab->mr[EMU_INDEX(w, mr, mr)].windows == 0);
 	emu_place_payloads(w);
 	w->range[EMU_INDEX(w, mr, mr)].lkey = 0;
-	w->fab->adapters[emu_nic(mr->nic)->adapter].mrs--;
+	--*mr_count(w, adapter, w->fab->mr[EMU_INDEX(w, mr, mr)].access, &most);
 	w->fab->mr[EMU_INDEX(w, mr, mr)].tag = 0;
 	w->fab->mem_epoch++;
 	EMU_FREE(w->fab, mrs, mr, EMU_INDEX(w, mr, mr));

@@ -49,8 +49,7 @@ static void fill_device(const struct vb_context *context, struct ibv_device_attr
 	attr->vendor_id = VENDOR_ID;
 	attr->vendor_part_id = 1;
 	attr->hw_ver = nic->hw_major;
-	/* Each queue pair has a region for inline payload, so half of them are the program's. */
-	attr->max_qp = nic->max_qp < nic->max_mr / 2 ? nic->max_qp : nic->max_mr / 2;
+	attr->max_qp = nic->max_qp;
 	attr->max_qp_wr = nic->max_qp_wr;
 	attr->device_cap_flags = IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_MEM_WINDOW |
 				 IBV_DEVICE_MEM_WINDOW_TYPE_2B;
@@ -60,7 +59,7 @@ static void fill_device(const struct vb_context *context, struct ibv_device_attr
 	attr->max_sge = attr->max_sge_rd = nic->max_sge - 1;
 	attr->max_cq = nic->max_cq;
 	attr->max_cqe = nic->max_cqe;
-	attr->max_mr = nic->max_mr - attr->max_qp;
+	attr->max_mr = nic->max_mr;
 	attr->max_mw = nic->max_mw;
 	attr->max_pd = nic->max_pd;
 	attr->max_qp_rd_atom = nic->max_rd_atomic_in < RD_ATOMIC_MAX ? nic->max_rd_atomic_in

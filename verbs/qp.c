@@ -83,7 +83,7 @@ static int make_inline_room(struct vb_qp *qp, struct vb_pd *pd)
 	/* Not through the decorator: no rule shall take it for a call of the program's. */
 	err = vb_backend(pd->obj.context)
 		      ->ops.mr_reg(pd->nic, (uintptr_t)qp->inline_room, bytes,
-				   NIC_ACCESS_LOCAL_READ, &qp->inline_mr);
+				   NIC_ACCESS_LOCAL_READ | NIC_ACCESS_OF_FRONT, &qp->inline_mr);
 	if (err)
 		free(qp->inline_room);
 	return err;

@@ -339,6 +339,7 @@ struct emu_adapter {
 	uint16_t process;         /* the process that opened it; 0 in a private fabric */
 	char name[EMU_NAME];
 	int qps, cqs, srqs, mrs, mws, pds, listeners;
+	int front_mrs; /* NIC_ACCESS_OF_FRONT, which mrs leaves out */
 };
 
 struct emu_config {

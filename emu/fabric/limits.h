@@ -77,7 +77,7 @@
  */
 #define EMU_FULL      32u
 #define EMU_PDS       (EMU_FULL * EMU_MAX_PD)
-#define EMU_MRS       (EMU_FULL * EMU_MAX_MR)
+#define EMU_MRS       (EMU_FULL * (EMU_MAX_MR + EMU_MAX_QP_SHARE)) /* with those of the front */
 #define EMU_MWS       (EMU_FULL * EMU_MAX_MW)
 #define EMU_CQS       (EMU_FULL * EMU_MAX_CQ)
 #define EMU_SRQS      (EMU_FULL * EMU_MAX_SRQ)
@@ -85,6 +85,7 @@
 #define EMU_LISTENERS (EMU_FULL * EMU_MAX_LISTENER)
 
 _Static_assert(EMU_QPS == 2 * EMU_MAX_QP, "a pair of adapters can have them all");
+_Static_assert(EMU_MRS >= 2 * (EMU_MAX_MR + EMU_MAX_QP), "and a region of the front for each");
 
 #define EMU_OBSERVED_MOST 0x7fffffffu /* emu_fabric.observed has 31 bits */
 

@@ -110,7 +110,7 @@ int emu_adapter_open(struct nic_world *world, const char *name, const struct nic
 	adapter->dead = false;
 	adapter->process = w->process;
 	adapter->qps = adapter->cqs = adapter->srqs = 0;
-	adapter->mrs = adapter->mws = adapter->pds = adapter->listeners = 0;
+	adapter->mrs = adapter->mws = adapter->pds = adapter->listeners = adapter->front_mrs = 0;
 	if (emu_is_shared(w))
 		w->sharing->name_adapter(w, name, adapter->name, sizeof(adapter->name));
 	else
@@ -130,7 +130,7 @@ void emu_adapter_close(struct nic *nic)
 
 	EMU_SURE(w, adapter->qps == 0 && adapter->cqs == 0 && adapter->srqs == 0 &&
 			    adapter->mrs == 0 && adapter->mws == 0 && adapter->pds == 0 &&
-			    adapter->listeners == 0);
+			    adapter->listeners == 0 && adapter->front_mrs == 0);
 	emu_trace_adapter(w, emu_nic(nic)->adapter);
 	emu_link_forget(w, emu_nic(nic)->adapter);
 	adapter->open = false;
