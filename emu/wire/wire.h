@@ -66,6 +66,13 @@ static inline uint32_t emu_wire_mtu(const struct emu_world *w, const struct emu_
 	return mtu >= EMU_MTU_LEAST && mtu <= w->config.mtu ? mtu : w->config.mtu;
 }
 
+/* All packets but the last are as long as the MTU, and none is longer, which both ends expect. */
+static inline bool emu_wire_suits(const struct emu_world *w, const struct emu_qp *a,
+				  const struct emu_qp *b, uint32_t length)
+{
+	return length <= emu_wire_mtu(w, a) && length <= emu_wire_mtu(w, b);
+}
+
 /* Number of packets of a request of this QP on the wire. */
 uint32_t emu_wire_packets(const struct emu_world *w, const struct emu_qp *qp,
 			  const struct emu_swqe *swqe);
