@@ -113,6 +113,14 @@ void emu_wire_rewind(struct emu_world *w, struct emu_qp *qp, uint32_t index, uin
 	qp->wire_packet = packet;
 }
 
+void emu_wire_passed(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t packet)
+{
+	if (!emu_profile(w)->in_order || qp->wire_index != index || qp->wire_packet != packet)
+		return;
+	qp->wire_packet = packet + 1;
+	schedule_data(w, qp, index, packet + 1);
+}
+
 void emu_wire_answered(struct emu_world *w, struct emu_qp *qp)
 {
 	if ((int32_t)(qp->sq.get - qp->wire_index) <= 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A hostile NIC (DATSIM_HOSTILE) seen by verbs: the payload of types UC and UD in the memory of the
+ * A hostile NIC (DATSIM_HOSTILE) seen by verbs: the payload of messages in the memory of the
  * receiver, and buffers that are watched while several requests own them.
  */
 #include <stdio.h>
@@ -216,6 +216,38 @@ START_TEST(a_UC_message_that_is_dropped_is_not_waited_for)
 }
 END_TEST
 
+/*
+ * Two pairs, whose messages land at the same time. The error of one has the packets of all QPs come
+ * one by one, while the other's next message has come and waits for the landing.
+ */
+START_TEST(a_message_that_waits_comes_whole_when_another_QP_fails)
+{
+	static struct verbs_end c, d;
+	struct ibv_sge sge;
+	struct ibv_send_wr wr, *bad;
+	struct ibv_wc wc;
+
+	begin("placement=tail", IBV_QPT_RC);
+	verbs_begin(&c, &d);
+	sge = (struct ibv_sge){ (uintptr_t)d.buffer, 64, d.mr->lkey };
+	wr = verbs_wr(&c, IBV_WR_RDMA_WRITE, &sge);
+	wr.wr.rdma.rkey = 0;
+	ck_assert_int_eq(verbs_send(&d, &c, IBV_WR_RDMA_WRITE, LONG, 0), 0);
+	ck_assert_int_eq(ibv_post_send(d.qp, &wr, &bad), 0);
+	ck_assert_int_eq(verbs_recv(&b, 7, 0, LONG), 0);
+	ck_assert_int_eq(verbs_send(&a, &b, IBV_WR_RDMA_WRITE, LONG, 0), 0);
+	send_at(&a, &b, 2, 0, LONG);
+	expect_good(&a, 1);
+	expect_good(&b, 7);
+	expect_good(&a, 2);
+	expect_good(&d, 1);
+	ck_assert(verbs_poll(&d, &wc));
+	ck_assert_int_eq((int)wc.status, (int)IBV_WC_REM_ACCESS_ERR);
+	verbs_end_all(&c, &d);
+	end();
+}
+END_TEST
+
 /* ---- buffers that several requests own ---- */
 
 START_TEST(a_buffer_may_be_posted_twice)
@@ -318,6 +350,7 @@ static void fill(Suite *suite)
 	unit_add(suite, UC_messages_stay_in_order, 2, NULL);
 	unit_add(suite, a_UC_message_that_is_late_does_not_hold_up_the_next_one, 1, NULL);
 	unit_add(suite, a_UC_message_that_is_dropped_is_not_waited_for, 1, NULL);
+	unit_add(suite, a_message_that_waits_comes_whole_when_another_QP_fails, 1, NULL);
 	unit_add(suite, a_buffer_may_be_posted_twice, 1, NULL);
 	unit_add(suite, buffers_may_overlap, 1, NULL);
 	unit_add(suite, a_buffer_may_be_sent_while_a_message_comes_into_it, 1, NULL);
