@@ -289,7 +289,7 @@ static enum emu_cause place_response(struct emu_world *w, const struct response 
 		return EMU_CAUSE_NONE;
 	if (emu_lands(w) && r->to < wqe->length && !r->stages)
 		return EMU_CAUSE_NONE; /* it lands with the last packet */
-	if (r->qp->odd_mtu && wqe->length > emu_wire_mtu(w, r->qp))
+	if (r->qp->odd_mtu && !emu_wire_suits(w, r->qp, emu_qp_at(w, r->qp->peer), wqe->length))
 		return EMU_CAUSE_READ_MTU;
 	if (emu_rdma_is_atomic(wqe->opcode))
 		return emu_atomic_place(w, r->qp, wqe) ? EMU_CAUSE_NONE : EMU_CAUSE_READ_TARGET;

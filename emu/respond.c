@@ -60,13 +60,6 @@ void emu_trace_packet(struct emu_world *w, const struct emu_arrival *a)
 			   emu_wire_psn(w, a->sender, a->index, packet));
 }
 
-/* All packets but the last are as long as the MTU, and none is longer, which both ends expect. */
-static bool suits_both(const struct emu_world *w, const struct emu_qp *a, const struct emu_qp *b,
-		       uint32_t length)
-{
-	return length <= emu_wire_mtu(w, a) && length <= emu_wire_mtu(w, b);
-}
-
 /*
  * Is a local key of the sender bad? A QP that is connected by number learns that before its peer
  * can refuse the request, because a device reads the payload before it sends anything.
@@ -109,7 +102,8 @@ enum emu_step emu_step_opcode(struct emu_world *w, struct emu_arrival *a)
 	}
 	if (a->rule)
 		return EMU_STEP_INJECT;
-	if (a->qp->odd_mtu && !suits_both(w, a->sender, a->qp, emu_rdma_request_bytes(a->swqe))) {
+	if (a->qp->odd_mtu &&
+	    !emu_wire_suits(w, a->sender, a->qp, emu_rdma_request_bytes(a->swqe))) {
 		a->cause = EMU_CAUSE_MTU;
 		return EMU_STEP_REFUSE;
 	}
@@ -318,8 +312,10 @@ void emu_expect_next(struct emu_world *w, const struct emu_arrival *a)
 	uint64_t left = a->swqe->length - a->to;
 
 	/* While packets are observed, each one arrives by itself. */
-	if (emu_observed(w))
+	if (emu_observed(w)) {
+		emu_wire_passed(w, a->sender, a->index, a->packet);
 		return;
+	}
 	emu_schedule(w, w->fab->now + emu_link_serialise(link, left), EMU_EV_DATA_REST,
 		     emu_qp_index(w, a->qp), a->qp->epoch, a->index, a->packet + 1);
 }

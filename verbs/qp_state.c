@@ -274,7 +274,9 @@ static int modify_qp(struct vb_qp *qp, const struct ibv_qp_attr *attr, int mask)
 		reset_qp(qp);
 	if (to == from)
 		vb_obj_trace(&qp->obj, "ibv_modify_qp mask=%x", (unsigned int)mask);
-	vb_qp_enter(qp, to, "ibv_modify_qp");
+	/* A local request that waited in SQD runs, and may fail, before the call returns. */
+	if (qp->ibv.state == from)
+		vb_qp_enter(qp, to, "ibv_modify_qp");
 	return 0;
 }
 

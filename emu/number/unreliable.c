@@ -466,6 +466,7 @@ static void unreliable_lost(struct emu_world *w, const struct emu_event *event)
 
 	if (emu_qp_stale(qp, event) || !emu_wq_has(&qp->sq, event->index))
 		return;
+	unreliable_go_on(w, event);
 	finish_packet(w, qp, event);
 }
 

@@ -32,9 +32,10 @@ bool emu_unreliable_waits(struct emu_world *w, const struct emu_event *event,
 
 	if (u->sender->kind != NIC_QP_UNRELIABLE)
 		return false;
-	if (!goes_on && path->landed_ns > now &&
+	/* One that a rule delayed comes while another lands: behind the last stage of that. */
+	if (!goes_on && path->landing > 0 && path->landed_ns >= now &&
 	    path->landed_ns <= now + EMU_LAND_STAGES * stage_ns(w)) {
-		come_again(w, event, path->landed_ns);
+		come_again(w, event, path->landed_ns + 1);
 		return true;
 	}
 	if (!goes_on) {

@@ -6,6 +6,7 @@
 #include "emu/fabric/arena.h"
 #include "emu/fabric/clock.h"
 #include "link.h"
+#include "emu/hostile/land.h"
 #include "emu/partial.h"
 #include "profile.h"
 #include "emu/qp.h"
@@ -110,6 +111,14 @@ void emu_wire_rewind(struct emu_world *w, struct emu_qp *qp, uint32_t index, uin
 		       false); /* their retransmissions will be held */
 	qp->wire_index = qp->wire_again = index;
 	qp->wire_packet = packet;
+}
+
+void emu_wire_passed(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t packet)
+{
+	if (!emu_profile(w)->in_order || qp->wire_index != index || qp->wire_packet != packet)
+		return;
+	qp->wire_packet = packet + 1;
+	schedule_data(w, qp, index, packet + 1);
 }
 
 void emu_wire_answered(struct emu_world *w, struct emu_qp *qp)
@@ -236,10 +245,14 @@ static bool packet_arrives(struct emu_world *w, struct emu_event *event, const s
 		event->order = (event->order & ~0x3ful) | EMU_EV_RESPONSE;
 	if (train && !judged)
 		start_next(w, p);
-	if (p->unanswered && !judged)
+	/* The packet behind one that has to land leaves when that has landed. */
+	if (p->unanswered && !judged && !emu_lands(w))
 		emu_unreliable.go_on(w, event);
-	if (judged ? emu_rules_cut(w, event, p) : emu_rules_take(w, event, p))
+	if (judged ? emu_rules_cut(w, event, p) : emu_rules_take(w, event, p)) {
+		if (p->unanswered && !judged)
+			emu_unreliable.go_on(w, event);
 		return false;
+	}
 	if (p->unheard)
 		emu_retry_on(w, p->requester);
 	/* On a stream, the rest of a message waits for a late packet. */

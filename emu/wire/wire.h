@@ -66,6 +66,13 @@ static inline uint32_t emu_wire_mtu(const struct emu_world *w, const struct emu_
 	return mtu >= EMU_MTU_LEAST && mtu <= w->config.mtu ? mtu : w->config.mtu;
 }
 
+/* All packets but the last are as long as the MTU, and none is longer, which both ends expect. */
+static inline bool emu_wire_suits(const struct emu_world *w, const struct emu_qp *a,
+				  const struct emu_qp *b, uint32_t length)
+{
+	return length <= emu_wire_mtu(w, a) && length <= emu_wire_mtu(w, b);
+}
+
 /* Number of packets of a request of this QP on the wire. */
 uint32_t emu_wire_packets(const struct emu_world *w, const struct emu_qp *qp,
 			  const struct emu_swqe *swqe);
@@ -114,6 +121,8 @@ static inline uint32_t emu_wire_psn(struct emu_world *w, const struct emu_qp *qp
 void emu_wire_count(struct emu_world *w, struct emu_qp *qp, uint32_t index);
 /* qp retransmits from this packet on. */
 void emu_wire_rewind(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t packet);
+/* This packet of qp has come without the wire: it was parked when observing began. */
+void emu_wire_passed(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t packet);
 /* All requests before sq.get are acknowledged. */
 void emu_wire_answered(struct emu_world *w, struct emu_qp *qp);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A hostile NIC (DATSIM_HOSTILE) seen by verbs: the payload of types UC and UD in the memory of the
+ * A hostile NIC (DATSIM_HOSTILE) seen by verbs: the payload of messages in the memory of the
  * receiver, and buffers that are watched while several requests own them.
  */
 #include <stdio.h>
@@ -150,10 +150,22 @@ START_TEST(a_UC_message_is_there_in_parts_before_it_completes)
 }
 END_TEST
 
-/* Several on the wire take their Receives in order, and all complete. */
+static void begin_with_faults(const char *ways, const char *faults)
+{
+	setenv("DATSIM_FAULTS", faults, 1);
+	begin(ways, IBV_QPT_UC);
+	unsetenv("DATSIM_FAULTS");
+}
+
+/*
+ * Several on the wire take their Receives in order, and all complete; also where a rule has each
+ * packet come by itself.
+ */
 START_TEST(UC_messages_stay_in_order)
 {
-	begin("placement=random", IBV_QPT_UC);
+	static const char *const faults[] = { "", "packets=SEND nth=1000 verdict=drop" };
+
+	begin_with_faults("placement=random", faults[_i]);
 	memset(a.buffer, 'x', LONG);
 	memset(a.buffer + LONG, 'y', LONG);
 	for (uint32_t i = 0; i < 4; i++) {
@@ -164,6 +176,22 @@ START_TEST(UC_messages_stay_in_order)
 		expect_good(&b, 10 + i);
 		expect_good(&a, i);
 		ck_assert(look(b.buffer + i * LONG, i < 2 ? LONG : 8, "xy"[i % 2]).whole);
+	}
+	end();
+}
+END_TEST
+
+/* A message that a rule delays comes while the one behind it lands. */
+START_TEST(a_UC_message_that_is_late_does_not_hold_up_the_next_one)
+{
+	begin_with_faults("placement=tail", "packets=SEND nth=1 verdict=delay delay_ns=2000");
+	for (uint64_t id = 0; id < 2; id++) {
+		ck_assert_int_eq(verbs_recv(&b, 10 + id, 0, 64), 0);
+		send_at(&a, &b, id, 0, 64);
+	}
+	for (uint64_t id = 0; id < 2; id++) {
+		expect_good(&b, 10 + id);
+		expect_good(&a, id);
 	}
 	end();
 }
@@ -184,6 +212,38 @@ START_TEST(a_UC_message_that_is_dropped_is_not_waited_for)
 	expect_good(&a, 3);
 	expect_good(&b, 7);
 	ck_assert(!look(b.buffer + 8, LONG, 'x').any);
+	end();
+}
+END_TEST
+
+/*
+ * Two pairs, whose messages land at the same time. The error of one has the packets of all QPs come
+ * one by one, while the other's next message has come and waits for the landing.
+ */
+START_TEST(a_message_that_waits_comes_whole_when_another_QP_fails)
+{
+	static struct verbs_end c, d;
+	struct ibv_sge sge;
+	struct ibv_send_wr wr, *bad;
+	struct ibv_wc wc;
+
+	begin("placement=tail", IBV_QPT_RC);
+	verbs_begin(&c, &d);
+	sge = (struct ibv_sge){ (uintptr_t)d.buffer, 64, d.mr->lkey };
+	wr = verbs_wr(&c, IBV_WR_RDMA_WRITE, &sge);
+	wr.wr.rdma.rkey = 0;
+	ck_assert_int_eq(verbs_send(&d, &c, IBV_WR_RDMA_WRITE, LONG, 0), 0);
+	ck_assert_int_eq(ibv_post_send(d.qp, &wr, &bad), 0);
+	ck_assert_int_eq(verbs_recv(&b, 7, 0, LONG), 0);
+	ck_assert_int_eq(verbs_send(&a, &b, IBV_WR_RDMA_WRITE, LONG, 0), 0);
+	send_at(&a, &b, 2, 0, LONG);
+	expect_good(&a, 1);
+	expect_good(&b, 7);
+	expect_good(&a, 2);
+	expect_good(&d, 1);
+	ck_assert(verbs_poll(&d, &wc));
+	ck_assert_int_eq((int)wc.status, (int)IBV_WC_REM_ACCESS_ERR);
+	verbs_end_all(&c, &d);
 	end();
 }
 END_TEST
@@ -287,8 +347,10 @@ static void fill(Suite *suite)
 {
 	unit_add(suite, a_UC_write_is_there_in_parts_before_it_completes, 1, NULL);
 	unit_add(suite, a_UC_message_is_there_in_parts_before_it_completes, 1, NULL);
-	unit_add(suite, UC_messages_stay_in_order, 1, NULL);
+	unit_add(suite, UC_messages_stay_in_order, 2, NULL);
+	unit_add(suite, a_UC_message_that_is_late_does_not_hold_up_the_next_one, 1, NULL);
 	unit_add(suite, a_UC_message_that_is_dropped_is_not_waited_for, 1, NULL);
+	unit_add(suite, a_message_that_waits_comes_whole_when_another_QP_fails, 1, NULL);
 	unit_add(suite, a_buffer_may_be_posted_twice, 1, NULL);
 	unit_add(suite, buffers_may_overlap, 1, NULL);
 	unit_add(suite, a_buffer_may_be_sent_while_a_message_comes_into_it, 1, NULL);

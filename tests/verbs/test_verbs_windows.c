@@ -241,6 +241,25 @@ START_TEST(an_invalidation_of_what_is_no_window_ends_with_LOC_QP_OP_ERR)
 }
 END_TEST
 
+/* It runs, and fails, within the call that sets RTS. */
+START_TEST(an_invalidation_that_waits_in_SQD_and_fails_leaves_ERR)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	begin();
+	ck_assert_int_eq(verbs_modify(&b, &a, IBV_QPS_SQD), 0);
+	ck_assert_int_eq(invalidate(&b, IBV_WR_LOCAL_INV, b.mr->rkey), 0);
+	attr = (struct ibv_qp_attr){ .qp_state = IBV_QPS_RTS };
+	ck_assert_int_eq(ibv_modify_qp(b.qp, &attr, IBV_QP_STATE), 0);
+	ck_assert_int_eq((int)b.qp->state, (int)IBV_QPS_ERR);
+	ck_assert_int_eq(ibv_query_qp(b.qp, &attr, IBV_QP_STATE, &init), 0);
+	ck_assert_int_eq((int)attr.qp_state, (int)IBV_QPS_ERR);
+	expect_wc(&b, IBV_WC_LOCAL_INV, IBV_WC_LOC_QP_OP_ERR);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
 START_TEST(a_send_invalidates_a_window_of_its_receiver)
 {
 	struct ibv_mw *mw;
@@ -563,6 +582,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_local_invalidation_closes_a_window_of_type_2, 1, NULL);
 	unit_add(suite, a_bound_window_of_type_2_cannot_be_bound, 1, NULL);
 	unit_add(suite, an_invalidation_of_what_is_no_window_ends_with_LOC_QP_OP_ERR, 1, NULL);
+	unit_add(suite, an_invalidation_that_waits_in_SQD_and_fails_leaves_ERR, 1, NULL);
 	unit_add(suite, a_send_invalidates_a_window_of_its_receiver, 1, NULL);
 	unit_add(suite, a_send_that_invalidates_another_key_ends_with_REM_ACCESS_ERR, 1, NULL);
 	unit_add(suite, a_window_of_type_2_goes_with_its_qp, 1, NULL);
