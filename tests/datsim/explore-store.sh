@@ -30,7 +30,7 @@ value() {
 is() { [ "$(value "$1" "$2")" = "$3" ] || { value "$1" "$2" && false; }; }
 only_files() { ! find "$1" -type f ! -name '*.dsim' ! -name '*.position' | grep .; }
 
-echo 1..100
+echo 1..101
 
 # ---- a program ----
 cp "$planted/credit" credit
@@ -163,6 +163,9 @@ holds "the steps find the same" same ways step-by-step
 holds "and count and cover the same" eval \
 	'counts_of ways > a; counts_of step-by-step > b; cmp a b'
 expect 1 "in 3 ways" explore --runs 50 --faults all,break --store ends -- "$planted/reset"
+cp -R ways mixed
+expect 1 "in 3 ways, 3 of them new" explore --runs 50 --faults all,break --store mixed -- \
+	"$planted/reset"
 steps one-each -j 5 --runs 50 --faults all,break -- "$planted/reset" > out
 holds "a program's campaign, five at a time, does" same ends one-each
 

@@ -46,6 +46,14 @@ use connected a@emu0 b@emu1
        a: dat_ep_post_send(ep, 64)
 END
 
+# Two sites, with twelve points each
+cat > many.dsim << 'END'
+use connected a@emu0 b@emu1
+       b: dat_ep_post_recv(ep, 64) x12
+       a: dat_ep_post_send(ep, 64) x12
+end    quiet
+END
+
 # Without its Receive the Send is repeated for longer than the sweep waits.
 mkdir "it's"
 cat > "it's/#1.dsim" << 'END'
@@ -76,7 +84,7 @@ hangs() {
 	LD_PRELOAD="$runtime $hurry" "$datsim" sweep --nth post good.dsim
 }
 
-echo 1..31
+echo 1..34
 sweeps alloc
 sweeps alloc --persistent
 sweeps post
@@ -89,6 +97,9 @@ expect 2 '^ok 1 - good.dsim: 0 of 3 points # SKIP there is no point 4$' sweep --
 	good.dsim
 expect 2 'sweep: --only 4: no script has so many points' sweep --nth post --only 4 good.dsim
 expect 0 '^ok 1 - open.dsim: 2 of 2 points' sweep --nth post --persistent open.dsim
+expect 0 '^ok 1 - many.dsim: 2 of 24 points' sweep --nth post --share 0 many.dsim
+expect 0 '^ok 1 - many.dsim: 13 of 24 points' sweep --nth post --share 50 many.dsim
+expect 0 '^ok 1 - many.dsim: 10 of 24 points' sweep --nth post --share 50 --seed 3 many.dsim
 expect 0 '^ok 1 - good.dsim: 1 of 6[0-9] points' sweep --nth alloc --only 7 good.dsim
 expect 3 '^not ok 1 - fails.dsim: 0 of 0 points' sweep --nth post fails.dsim
 expect 3 'fails.dsim:2: dat_ep_post_recv returned something else' sweep --nth post fails.dsim

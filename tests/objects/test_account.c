@@ -223,6 +223,22 @@ START_TEST(a_shared_trace_that_is_torn_had_no_room)
 }
 END_TEST
 
+/* A program that ends its world and makes another one has the same rules there. */
+START_TEST(a_rule_is_counted_in_each_world)
+{
+	ck_assert(read_lines("0 - rule is=1 line=3 from=emu0 to=emu1 drop\n"
+			     "1 emu0.ep1 lost rule=1 op=SEND_ONLY\n"
+			     "2 - rule fired=1 line=3 times=1\n"
+			     "3 - rule is=1 line=3 from=emu0 to=emu1 drop\n"
+			     "4 - rule fired=1 line=3 times=0\n"));
+	ck_assert_uint_eq(account.rule_count, 2);
+	ck_assert_uint_eq(account.rules[0].times, 1);
+	ck_assert_uint_eq(account.rules[1].times, 0);
+	ck_assert(account.rules[0].ended && account.rules[1].ended);
+	account_free(&account);
+}
+END_TEST
+
 START_TEST(a_trace_that_keeps_its_end_says_so)
 {
 	ck_assert(read_lines("1500 - note the trace keeps its end (DATSIM_TRACE_LAST): lines "
@@ -309,6 +325,7 @@ static void fill(Suite *suite)
 	unit_add(suite, each_node_has_a_line_of_what_it_left, 1, NULL);
 	unit_add(suite, a_trace_that_is_cut_says_so, 1, NULL);
 	unit_add(suite, a_shared_trace_that_is_torn_had_no_room, 1, NULL);
+	unit_add(suite, a_rule_is_counted_in_each_world, 1, NULL);
 	unit_add(suite, a_trace_that_keeps_its_end_says_so, 1, NULL);
 	unit_add(suite, each_outcome_has_its_words_and_its_exit_status, 1, NULL);
 	unit_add(suite, outcomes_are_the_same_by_what_counts, 1, NULL);

@@ -92,6 +92,13 @@ START_TEST(a_call_with_a_limit_ends_when_a_handler_has_run)
 }
 END_TEST
 
+static void read_clock_and_send(void)
+{
+	ns_at(CLOCK_MONOTONIC);
+	ns_at(CLOCK_MONOTONIC);
+	send_signals();
+}
+
 START_TEST(a_sleep_that_a_handler_ends_tells_what_is_left)
 {
 	struct timespec ts = { .tv_sec = 3 }, left;
@@ -105,6 +112,10 @@ START_TEST(a_sleep_that_a_handler_ends_tells_what_is_left)
 	set_hook(2, send_signals);
 	ck_assert_int_eq(clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, &left), EINTR);
 	ck_assert(left.tv_sec == 1 && left.tv_nsec == 0);
+	/* By the program's clock, which the second reading moves on by 1 us. */
+	set_hook(1, read_clock_and_send);
+	ck_assert_int_eq(nanosleep(&ts, &left), -1);
+	ck_assert(left.tv_sec == 1 && left.tv_nsec == 999999000);
 	set_hook(1, send_signals);
 	ck_assert_uint_eq(sleep(3), 2);
 	set_hook(1, send_signals);
@@ -192,6 +203,59 @@ START_TEST(a_wait_for_a_child_ends_when_a_handler_has_run)
 	hook_at = 0;
 	syscall(SYS_kill, child, SIGKILL);
 	ck_assert_int_gt(waitpid(-1, NULL, 0), 0);
+}
+END_TEST
+
+static void send_both(void)
+{
+	raise(SIGUSR2);
+	raise(SIGUSR1);
+	set_hook(1, feed);
+}
+
+/* As on Linux, where SIGUSR1 is the smaller number. _i: that one lets calls go on. */
+START_TEST(of_several_signals_the_first_to_run_decides)
+{
+	struct sigaction action = { .sa_handler = note_signal };
+
+	handle(_i ? SA_RESTART : 0);
+	action.sa_flags = _i ? 0 : SA_RESTART;
+	ck_assert_int_eq(sigaction(SIGUSR2, &action, NULL), 0);
+	set_hook(1, send_both);
+	errno = 0;
+	ck_assert_int_eq(take(0, 0), _i ? 1 : -1);
+	ck_assert_int_eq(errno, _i ? 0 : EINTR);
+	ck_assert_int_eq(ended, 2);
+}
+END_TEST
+
+static void write_wire(int sig)
+{
+	(void)sig;
+	syscall(SYS_write, wire[1], "", 1);
+}
+
+static void send_usr1(void)
+{
+	raise(SIGUSR1);
+}
+
+/* An event that is told once is not lost when a handler makes it. */
+START_TEST(a_wait_tells_what_a_handler_made_ready)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLONESHOT, .data.u32 = 7 };
+	const struct sigaction action = { .sa_handler = write_wire };
+	int fd;
+
+	begin();
+	fd = epoll_create1(EPOLL_CLOEXEC);
+	ck_assert_int_eq(epoll_ctl(fd, EPOLL_CTL_ADD, wire[0], &event), 0);
+	ck_assert_int_eq(sigaction(SIGUSR1, &action, NULL), 0);
+	set_hook(1, send_usr1);
+	event.data.u32 = 0;
+	ck_assert_int_eq(epoll_wait(fd, &event, 1, -1), 1);
+	ck_assert_uint_eq(event.data.u32, 7);
+	close(fd);
 }
 END_TEST
 
@@ -317,6 +381,8 @@ static void fill(Suite *suite)
 	unit_add(suite, a_call_goes_on_after_a_handler_with_sa_restart, 4, NULL);
 	unit_add(suite, a_stream_has_an_error_when_a_handler_ends_its_read, 1, NULL);
 	unit_add(suite, a_wait_for_a_child_ends_when_a_handler_has_run, 1, NULL);
+	unit_add(suite, of_several_signals_the_first_to_run_decides, 2, NULL);
+	unit_add(suite, a_wait_tells_what_a_handler_made_ready, 1, NULL);
 	unit_add(suite, a_handler_that_has_run_ends_one_call, 1, NULL);
 	unit_add(suite, a_handler_does_not_end_a_wait_for_a_lock, 1, NULL);
 	unit_add(suite, a_signal_for_the_process_is_its_first_threads, 1, NULL);

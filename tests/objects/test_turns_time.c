@@ -149,6 +149,27 @@ START_TEST(a_timer_from_the_past_has_expired_as_often_as_on_linux)
 }
 END_TEST
 
+/* The program was away when it expired: what comes next is counted from then on. */
+START_TEST(a_timer_that_was_looked_at_late_keeps_to_its_times)
+{
+	const struct itimerspec value = { .it_value = { .tv_nsec = 10000000 },
+					  .it_interval = { .tv_nsec = 10000000 } };
+	struct itimerspec left;
+	uint64_t times = 0;
+	int fd;
+
+	begin();
+	fd = timerfd_create(CLOCK_MONOTONIC, 0);
+	ck_assert_int_eq(timerfd_settime(fd, 0, &value, NULL), 0);
+	ck_assert_int_eq(usleep(25000), 0);
+	ck_assert_int_eq(read(fd, &times, sizeof(times)), sizeof(times));
+	ck_assert_uint_eq(times, 2);
+	ck_assert_int_eq(timerfd_gettime(fd, &left), 0);
+	ck_assert_int_eq(left.it_value.tv_nsec, 5000000);
+	close(fd);
+}
+END_TEST
+
 static void (*const waits[])(void) = {
 	wait_by_usleep, wait_by_nanosleep, wait_by_clock_nanosleep, wait_by_poll,  wait_by_select,
 	wait_by_epoll,  wait_by_signal,    wait_by_socket,          wait_by_futex, wait_by_timer,
@@ -371,6 +392,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_timer_expires_once_for_a_process_and_its_child, 1, NULL);
 	unit_add(suite, a_time_that_is_none_is_refused, 1, NULL);
 	unit_add(suite, a_timer_from_the_past_has_expired_as_often_as_on_linux, 1, NULL);
+	unit_add(suite, a_timer_that_was_looked_at_late_keeps_to_its_times, 1, NULL);
 }
 
 int main(int argc, char **argv)

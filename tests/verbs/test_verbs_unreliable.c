@@ -640,6 +640,57 @@ START_TEST(what_a_connected_peer_cannot_take_is_dropped_in_silence)
 }
 END_TEST
 
+/* The number of the sender is right, and its LID is not. */
+START_TEST(a_packet_of_another_adapter_than_the_path_names_is_dropped)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+
+	verbs_begin_of(&a, &b, IBV_QPT_UC);
+	ck_assert_int_eq(ibv_modify_qp(b.qp, &attr, IBV_QP_STATE), 0);
+	for (int state = IBV_QPS_INIT; state <= IBV_QPS_RTR; state++) {
+		attr = verbs_attr(&b, &a);
+		attr.qp_state = (enum ibv_qp_state)state;
+		attr.ah_attr.dlid = b.port.lid;
+		ck_assert_int_eq(
+			ibv_modify_qp(b.qp, &attr, verbs_mask_of(IBV_QPT_UC, attr.qp_state)), 0);
+	}
+	ck_assert_int_eq(verbs_recv(&b, 1, 0, 100), 0);
+	ck_assert_int_eq(verbs_send(&a, &b, IBV_WR_SEND, 8, 0), 0);
+	expect(&a, IBV_WC_SUCCESS);
+	expect_nothing(&b);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
+static uint64_t time_of_message(uint32_t length)
+{
+	struct ibv_values_ex before = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK }, after = before;
+
+	ck_assert_int_eq(verbs_recv(&b, 1, 0, length), 0);
+	ck_assert_int_eq(ibv_query_rt_values_ex(a.context, &before), 0);
+	ck_assert_int_eq(verbs_send(&a, &b, IBV_WR_SEND, length, 0), 0);
+	expect(&b, IBV_WC_SUCCESS);
+	ck_assert_int_eq(ibv_query_rt_values_ex(a.context, &after), 0);
+	expect(&a, IBV_WC_SUCCESS);
+	return (uint64_t)(after.raw_clock.tv_sec - before.raw_clock.tv_sec) * 1000000000u +
+	       (uint64_t)(after.raw_clock.tv_nsec - before.raw_clock.tv_nsec);
+}
+
+/* Whole packets take the same time each, and the rest of the message its part of that. */
+START_TEST(the_last_packet_takes_the_time_of_its_bytes)
+{
+	uint64_t two, three;
+	uint32_t mtu;
+
+	verbs_begin_of(&a, &b, IBV_QPT_UC);
+	mtu = 128u << verbs_attr(&a, &b).path_mtu;
+	two = time_of_message(2 * mtu);
+	three = time_of_message(3 * mtu);
+	ck_assert_uint_eq(time_of_message(2 * mtu + mtu / 2), (two + three) / 2);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
 START_TEST(a_gid_of_another_network_is_no_adapters)
 {
 	struct ibv_ah_attr attr = { .port_num = 1, .is_global = 1 };
@@ -764,6 +815,8 @@ static void fill(Suite *suite)
 	unit_add(suite, only_a_datagram_qp_joins_a_group_and_only_of_a_multicast_gid, 1, NULL);
 	unit_add(suite, a_connected_qp_sends_and_writes_without_an_answer, 1, NULL);
 	unit_add(suite, what_a_connected_peer_cannot_take_is_dropped_in_silence, 1, NULL);
+	unit_add(suite, a_packet_of_another_adapter_than_the_path_names_is_dropped, 1, NULL);
+	unit_add(suite, the_last_packet_takes_the_time_of_its_bytes, 1, NULL);
 	unit_add(suite, a_gid_of_another_network_is_no_adapters, 1, NULL);
 	unit_add(suite, what_waits_in_SQD_goes_to_the_address_that_is_set_there, 1, NULL);
 	unit_add(suite, a_lost_packet_takes_its_message_along_and_no_other, 1, NULL);

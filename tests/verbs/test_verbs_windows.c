@@ -162,6 +162,26 @@ START_TEST(a_region_without_MW_BIND_ends_with_MW_BIND_ERR)
 }
 END_TEST
 
+/* _i: atomics. */
+START_TEST(a_window_on_what_cannot_be_written_opens_for_reads_alone)
+{
+	unsigned int more = _i ? IBV_ACCESS_REMOTE_ATOMIC : IBV_ACCESS_REMOTE_WRITE;
+	struct ibv_mw *mw;
+
+	begin();
+	ck_assert_int_eq(ibv_rereg_mr(b.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+				      IBV_ACCESS_REMOTE_READ | IBV_ACCESS_MW_BIND),
+			 0);
+	mw = alloc_mw(IBV_MW_TYPE_1);
+	ck_assert_int_eq(bind_1(mw, range(0, 16, IBV_ACCESS_REMOTE_READ)), 0);
+	expect_wc(&b, IBV_WC_BIND_MW, IBV_WC_SUCCESS);
+	ck_assert_int_eq(bind_1(mw, range(0, 16, IBV_ACCESS_REMOTE_READ | more)), 0);
+	expect_wc(&b, IBV_WC_BIND_MW, IBV_WC_MW_BIND_ERR);
+	ck_assert_int_eq(ibv_dealloc_mw(mw), 0);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
 START_TEST(a_bind_of_a_wrong_form_is_refused)
 {
 	struct ibv_mw *one, *two;
@@ -292,6 +312,29 @@ START_TEST(a_send_that_invalidates_another_key_ends_with_REM_ACCESS_ERR)
 }
 END_TEST
 
+/* _i: by its own side. */
+START_TEST(a_window_of_type_1_is_not_invalidated)
+{
+	struct ibv_mw *mw;
+
+	begin();
+	mw = alloc_mw(IBV_MW_TYPE_1);
+	ck_assert_int_eq(bind_1(mw, range(100, 16, RW)), 0);
+	expect_wc(&b, IBV_WC_BIND_MW, IBV_WC_SUCCESS);
+	ck_assert_int_eq(verbs_recv(&b, 1, 0, 50), 0);
+	if (_i) {
+		ck_assert_int_eq(invalidate(&b, IBV_WR_LOCAL_INV, mw->rkey), 0);
+		expect_wc(&b, IBV_WC_LOCAL_INV, IBV_WC_LOC_QP_OP_ERR);
+	} else {
+		ck_assert_int_eq(invalidate(&a, IBV_WR_SEND_WITH_INV, mw->rkey), 0);
+		expect_wc(&b, IBV_WC_RECV, IBV_WC_REM_INV_REQ_ERR);
+		expect_wc(&a, IBV_WC_SEND, IBV_WC_REM_ACCESS_ERR);
+	}
+	ck_assert_int_eq(ibv_dealloc_mw(mw), 0);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
 START_TEST(a_window_of_type_2_goes_with_its_qp)
 {
 	struct ibv_mw *mw;
@@ -400,6 +443,20 @@ START_TEST(a_regions_addresses_may_begin_elsewhere)
 	ck_assert_str_eq(a.buffer + 0x100, "named otherwise");
 	/* The addresses of the memory are no names of it. */
 	write_to(to, b.mr->rkey, IBV_WC_LOC_PROT_ERR);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
+/* The kernel maps pages: a byte has one place in its page. */
+START_TEST(a_region_begins_at_the_same_place_of_a_page)
+{
+	verbs_begin(&a, &b);
+	for (uint64_t bit = 1; bit < 4096; bit *= 2) {
+		errno = 0;
+		ck_assert_ptr_null(ibv_reg_mr_iova2(
+			b.pd, b.buffer, BUFFER, (uintptr_t)b.buffer ^ bit, IBV_ACCESS_LOCAL_WRITE));
+		ck_assert_int_eq(errno, EINVAL);
+	}
 	verbs_end_all(&a, &b);
 }
 END_TEST
@@ -578,6 +635,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_window_ends_where_its_range_does, 1, NULL);
 	unit_add(suite, a_region_with_a_window_is_busy, 1, NULL);
 	unit_add(suite, a_region_without_MW_BIND_ends_with_MW_BIND_ERR, 1, NULL);
+	unit_add(suite, a_window_on_what_cannot_be_written_opens_for_reads_alone, 2, NULL);
 	unit_add(suite, a_bind_of_a_wrong_form_is_refused, 1, NULL);
 	unit_add(suite, a_local_invalidation_closes_a_window_of_type_2, 1, NULL);
 	unit_add(suite, a_bound_window_of_type_2_cannot_be_bound, 1, NULL);
@@ -585,11 +643,13 @@ static void fill(Suite *suite)
 	unit_add(suite, an_invalidation_that_waits_in_SQD_and_fails_leaves_ERR, 1, NULL);
 	unit_add(suite, a_send_invalidates_a_window_of_its_receiver, 1, NULL);
 	unit_add(suite, a_send_that_invalidates_another_key_ends_with_REM_ACCESS_ERR, 1, NULL);
+	unit_add(suite, a_window_of_type_1_is_not_invalidated, 2, NULL);
 	unit_add(suite, a_window_of_type_2_goes_with_its_qp, 1, NULL);
 	unit_add(suite, a_key_of_a_freed_window_opens_no_later_one, 1, NULL);
 	unit_add(suite, a_zero_based_window_counts_from_its_beginning, 1, NULL);
 	unit_add(suite, a_closed_device_takes_its_windows_along, 1, NULL);
 	unit_add(suite, a_regions_addresses_may_begin_elsewhere, 1, NULL);
+	unit_add(suite, a_region_begins_at_the_same_place_of_a_page, 1, NULL);
 	unit_add(suite, a_zero_based_region_counts_from_its_beginning, 1, NULL);
 	unit_add(suite, a_region_can_be_registered_again, 1, NULL);
 	unit_add(suite, a_regions_keys_survive_another_access, 1, NULL);

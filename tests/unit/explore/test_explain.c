@@ -123,6 +123,16 @@ START_TEST(numbers_may_be_in_a_range)
 		"what it takes, by 8 more runs:\n"
 		"  line 1: in place of a>b, b>a does not do it\n"
 		"  line 1: any delay from 40us to 70us does it; 35us does not and 75us does not\n");
+	/* Nothing is between the two: no run is needed to say so. */
+	explains((struct limits){ .line = "kill",
+				  .nth = 1,
+				  .seeds = 1,
+				  .name = "at ",
+				  .least = 3,
+				  .most = 4 },
+		 60, false, SCRIPT("!fault kill b at 3us"),
+		 "what it takes, by 5 more runs:\n"
+		 "  line 1: any at from 3us to 4us does it; 2us does not and 5us does not\n");
 	explains((struct limits){ .line = "kill",
 				  .nth = 1,
 				  .seeds = 1,
@@ -141,6 +151,10 @@ START_TEST(the_seed_matters_or_does_not)
 		 true, SCRIPT("!x"),
 		 "what it takes, by 5 more runs:\n"
 		 "  the seed does not matter: seed=2, seed=3, seed=4, seed=5, seed=6 do it, too\n");
+	explains((struct limits){ .line = "x", .nth = 1, .seeds = 5, .name = "x", .most = 9 }, 60,
+		 true, SCRIPT("!x"),
+		 "what it takes, by 5 more runs:\n"
+		 "  the seed matters: of 5 others, 4 do it, too\n");
 	explains((struct limits){ .line = "x", .nth = 1, .seeds = 3, .name = "x", .most = 9 }, 60,
 		 true, SCRIPT("!x"),
 		 "what it takes, by 5 more runs:\n"

@@ -58,6 +58,8 @@ START_TEST(an_ending_has_no_other_message_but_a_person_reads_the_last)
 {
 	ending_is(ending_of(ENDED_CODE, 3, "", "", "first\nreply 17 is wrong\n"), "exits with 3");
 	says_is(3, "first\nreply 17 is wrong\n---\n\n", "exits with 3; it said: reply 17 is wrong");
+	/* A node may have a number for its name. */
+	ending_is(ending_of(ENDED_CODE, 3, "2", "", ""), "2 exits with 3");
 	says_is(3, "", "exits with 3");
 	says_is(3, "no newline", "exits with 3; it said: no newline");
 	says_is(3, "a.c:1: Assertion `x' failed.\nlast\n",
@@ -418,6 +420,7 @@ START_TEST(a_campaign_goes_on_with_all_counts_of_a_failure)
 	entry_make(&entry, "fault link a>b drop nth=1\n");
 	text_add(&path, "%s", text_of(&store_put(&campaign.store, &entry, &fresh)->name));
 	text_put(&position.target, "rpc");
+	position.cpu = 1000;
 	position_count(&position, text_of(&path), 3);
 	position_count(&position, text_of(&path), 4);
 	position_format(&position, &content);
@@ -434,6 +437,7 @@ START_TEST(a_campaign_goes_on_with_all_counts_of_a_failure)
 	campaign_free(&campaign);
 	ck_assert(campaign_begin(&campaign, &course, "rpc"));
 	ck_assert_uint_eq(campaign.before, 10);
+	ck_assert(campaign.cpu_before >= 1000);
 	unlinkat(campaign.store.fd, text_of(&campaign.position), 0);
 	text_add(&path, ".dsim");
 	unlinkat(campaign.store.fd, text_of(&path), 0);

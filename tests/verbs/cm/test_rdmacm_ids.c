@@ -434,6 +434,20 @@ START_TEST(of_two_ids_at_a_port_one_listens_for_both)
 }
 END_TEST
 
+START_TEST(an_id_of_datagrams_takes_no_requests_for_connections)
+{
+	begin();
+	ck_assert_int_eq(rdma_destroy_id(b), 0);
+	ck_assert_int_eq(rdma_create_id(channel, &b, NULL, RDMA_PS_UDP), 0);
+	ck_assert_int_eq(bind_to(a, EMU1, PORT), 0);
+	ck_assert_int_eq(bind_to(b, EMU1, PORT), 0);
+	ck_assert_int_eq(rdma_listen(b, 1), 0);
+	ck_assert_int_eq(rdma_listen(a, 1), 0);
+	expect_request_at(a);
+	end();
+}
+END_TEST
+
 START_TEST(port_0_is_any_free_port)
 {
 	begin();
@@ -680,6 +694,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_port_belongs_to_one_id_of_an_address, 1, NULL);
 	unit_add(suite, a_port_of_IPv6_may_be_one_of_IPv4_too, 1, NULL);
 	unit_add(suite, of_two_ids_at_a_port_one_listens_for_both, 2, NULL);
+	unit_add(suite, an_id_of_datagrams_takes_no_requests_for_connections, 1, NULL);
 	unit_add(suite, port_0_is_any_free_port, 1, NULL);
 	unit_add(suite, each_adapter_gives_out_ports_of_its_own, 1, NULL);
 	unit_add(suite, resolving_binds_to_a_device, 1, NULL);

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <rdma/rsocket.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -125,6 +126,39 @@ START_TEST(a_listener_accepts_128_connections_by_itself)
 	ck_assert_int_eq(rclose(waits), 0);
 	for (int i = 0; i < MOST; i++)
 		ck_assert_int_eq(rclose(clients[i]), 0);
+}
+END_TEST
+
+/* Of descriptors there are none for what is accepted: the program is told, as by accept. */
+START_TEST(a_listener_tells_once_that_it_could_not_accept)
+{
+	int listener = rsocket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), client, lowest, tries = 0;
+	struct rlimit limit;
+
+	ck_assert_int_ge(listener, 0);
+	ck_assert_int_eq(rbind(listener, at(PORT), sizeof(struct sockaddr_in)), 0);
+	ck_assert_int_eq(rlisten(listener, 2), 0);
+	client = rsocket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	ck_assert_int_eq(rconnect(client, at(PORT), sizeof(struct sockaddr_in)), -1);
+	ck_assert_int_eq(errno, EINPROGRESS);
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	lowest = dup(0);
+	close(lowest);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ lowest, limit.rlim_max }), 0);
+	while (tries < 1000 && !ready_for(listener, POLLIN))
+		tries++;
+	ck_assert_int_lt(tries, 1000);
+	ck_assert_int_eq(raccept(listener, NULL, NULL), -1);
+	ck_assert_int_eq(errno, EMFILE);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	ck_assert_int_eq(ready_for(listener, POLLIN), 0);
+	ck_assert_int_eq(raccept(listener, NULL, NULL), -1);
+	ck_assert_int_eq(errno, EAGAIN);
+	ck_assert_int_eq(rclose(client), 0);
+	client = client_of(PORT);
+	ck_assert_int_ge(raccept(listener, NULL, NULL), 0);
+	ck_assert_int_eq(rclose(client), 0);
+	ck_assert_int_eq(rclose(listener), 0);
 }
 END_TEST
 
@@ -263,6 +297,8 @@ START_TEST(a_listener_that_closes_ends_them_though_a_thread_sleeps_for_its_reque
 	until_thread_asleep(&sleeper);
 	second = client_of(PORT);
 	ck_assert_int_eq(rclose(listener), 0);
+	listener = listener_at(PORT, 2); /* the port is free */
+	ck_assert_int_eq(rclose(listener), 0);
 	ck_assert_int_eq(rrecv(second, &byte, 1, 0), -1);
 	ck_assert_int_eq(errno, ECONNRESET);
 	ck_assert_int_eq(rshutdown(first, SHUT_WR), 0);
@@ -278,6 +314,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_connection_is_made_before_the_listener_takes_it, 1, NULL);
 	unit_add(suite, connections_are_taken_in_the_order_of_their_requests, 1, NULL);
 	unit_add(suite, a_listener_accepts_128_connections_by_itself, 1, NULL);
+	unit_add(suite, a_listener_tells_once_that_it_could_not_accept, 1, NULL);
 	unit_add(suite, a_listener_that_closes_ends_the_connections_that_it_did_not_take, 1, NULL);
 	unit_add(suite, a_listener_that_closes_ends_them_though_a_thread_sleeps_for_its_requests, 1,
 		 NULL);
