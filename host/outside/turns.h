@@ -247,6 +247,9 @@ uint64_t turns_timers_left(uint64_t ns);
 /* Make the descriptors of timers readable whose time has come. */
 void turns_timers_fire(void);
 void turns_timer_closed(int fd);
+bool turns_is_timer(int fd);
+/* A timer or an eventfd, which refuses to be read in part before it waits? */
+bool turns_is_counter(int fd);
 
 /* Until something can be read. False: its time is over, or a handler has run; errno says so. */
 bool turns_await_in(int fd);

@@ -9,6 +9,8 @@
  */
 #define _GNU_SOURCE
 #include <poll.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -163,6 +165,8 @@ int turns_timerfd_create(clockid_t clock, int flags)
 {
 	bool known = clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC || clock == CLOCK_BOOTTIME;
 
+	/* An eventfd has one flag more. */
+	known &= !(flags & ~(TFD_NONBLOCK | TFD_CLOEXEC));
 	return PROGRAM && known ? make_timer(clock, flags) : REAL(timerfd_create)(clock, flags);
 }
 
@@ -181,6 +185,26 @@ static void look_at(const struct timer *t, struct itimerspec *value)
 		value->it_value = ts_of(t->times->at > now ? t->times->at - now : 1);
 }
 
+bool turns_is_timer(int fd)
+{
+	const struct timer *t = fd >= 0 ? timer_of(fd) : NULL;
+
+	return t && is_eventfd(t);
+}
+
+bool turns_is_counter(int fd)
+{
+	static const char whole[] = "anon_inode:[eventfd]";
+	char path[sizeof("/proc/self/fd/") + 3 * sizeof(int)], what[sizeof(whole)];
+	int before = errno;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	n = readlink(path, what, sizeof(what));
+	errno = before;
+	return n == sizeof(whole) - 1 && memcmp(what, whole, sizeof(whole) - 1) == 0;
+}
+
 /* Expirations that were not read are forgotten. */
 static void empty_fd(int fd)
 {
@@ -194,7 +218,8 @@ static void empty_fd(int fd)
 static int set_timer(struct timer *t, int flags, const struct itimerspec *value,
 		     struct itimerspec *old)
 {
-	if (!turns_is_valid(&value->it_value) || !turns_is_valid(&value->it_interval)) {
+	if ((flags & ~(TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET)) ||
+	    !turns_is_valid(&value->it_value) || !turns_is_valid(&value->it_interval)) {
 		errno = EINVAL;
 		return -1;
 	}
