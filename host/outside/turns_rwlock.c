@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* turns_rwlock.c - locks for reading and writing, and spin locks, of a program in lockstep. */
 #define _GNU_SOURCE
+#include <unistd.h>
+
 #include "turns.h"
 
 /* ---- locks for reading and writing ---- */
@@ -15,6 +17,29 @@ static int try_to_write(void *lock)
 	return REAL(pthread_rwlock_trywrlock)(lock);
 }
 
+/* The thread that has it to write is told that it would wait for itself, as by libc. */
+static int own_or_busy(const pthread_rwlock_t *lock, int err)
+{
+	return err == EBUSY && lock->__data.__cur_writer == REAL(gettid)() ? EDEADLK : err;
+}
+
+static int try_to_write_unless_own(void *lock)
+{
+	return own_or_busy(lock, try_to_write(lock));
+}
+
+static int try_to_read_unless_own(void *lock)
+{
+	return own_or_busy(lock, try_to_read(lock));
+}
+
+/* libc refuses another time or clock even if the lock is free. */
+static bool is_limit(clockid_t clock, const struct timespec *abs)
+{
+	return (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) &&
+	       (uint64_t)abs->tv_nsec < TURNS_NS;
+}
+
 int turns_pthread_rwlock_rdlock(pthread_rwlock_t *lock) __asm__("pthread_rwlock_rdlock");
 int turns_pthread_rwlock_rdlock(pthread_rwlock_t *lock)
 {
@@ -22,7 +47,7 @@ int turns_pthread_rwlock_rdlock(pthread_rwlock_t *lock)
 	int err = 0;
 
 	if (!real)
-		err = turns_lock(lock, try_to_read, CLOCK_REALTIME, NULL, &real);
+		err = turns_lock(lock, try_to_read_unless_own, CLOCK_REALTIME, NULL, &real);
 	return real ? REAL(pthread_rwlock_rdlock)(lock) : err;
 }
 
@@ -33,7 +58,7 @@ int turns_pthread_rwlock_wrlock(pthread_rwlock_t *lock)
 	int err = 0;
 
 	if (!real)
-		err = turns_lock(lock, try_to_write, CLOCK_REALTIME, NULL, &real);
+		err = turns_lock(lock, try_to_write_unless_own, CLOCK_REALTIME, NULL, &real);
 	return real ? REAL(pthread_rwlock_wrlock)(lock) : err;
 }
 
@@ -41,12 +66,12 @@ int turns_pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct timesp
 	"pthread_rwlock_timedrdlock");
 int turns_pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct timespec *abs)
 {
-	bool ours = PROGRAM, real = !ours;
+	bool ours = PROGRAM && is_limit(CLOCK_REALTIME, abs), real = !ours;
 	struct timespec room;
 	int err = 0;
 
 	if (!real)
-		err = turns_lock(lock, try_to_read, CLOCK_REALTIME, abs, &real);
+		err = turns_lock(lock, try_to_read_unless_own, CLOCK_REALTIME, abs, &real);
 	if (!real)
 		return err;
 	abs = turns_real_time(ours, CLOCK_REALTIME, abs, &room);
@@ -57,12 +82,12 @@ int turns_pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct timesp
 	"pthread_rwlock_timedwrlock");
 int turns_pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct timespec *abs)
 {
-	bool ours = PROGRAM, real = !ours;
+	bool ours = PROGRAM && is_limit(CLOCK_REALTIME, abs), real = !ours;
 	struct timespec room;
 	int err = 0;
 
 	if (!real)
-		err = turns_lock(lock, try_to_write, CLOCK_REALTIME, abs, &real);
+		err = turns_lock(lock, try_to_write_unless_own, CLOCK_REALTIME, abs, &real);
 	if (!real)
 		return err;
 	abs = turns_real_time(ours, CLOCK_REALTIME, abs, &room);
@@ -75,12 +100,12 @@ int turns_pthread_rwlock_clockrdlock(
 int turns_pthread_rwlock_clockrdlock(pthread_rwlock_t *lock, clockid_t clock,
 				     const struct timespec *abs)
 {
-	bool ours = PROGRAM, real = !ours;
+	bool ours = PROGRAM && is_limit(clock, abs), real = !ours;
 	struct timespec room;
 	int err = 0;
 
 	if (!real)
-		err = turns_lock(lock, try_to_read, clock, abs, &real);
+		err = turns_lock(lock, try_to_read_unless_own, clock, abs, &real);
 	if (!real)
 		return err;
 	abs = turns_real_time(ours, clock, abs, &room);
@@ -93,12 +118,12 @@ int turns_pthread_rwlock_clockwrlock(
 int turns_pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock,
 				     const struct timespec *abs)
 {
-	bool ours = PROGRAM, real = !ours;
+	bool ours = PROGRAM && is_limit(clock, abs), real = !ours;
 	struct timespec room;
 	int err = 0;
 
 	if (!real)
-		err = turns_lock(lock, try_to_write, clock, abs, &real);
+		err = turns_lock(lock, try_to_write_unless_own, clock, abs, &real);
 	if (!real)
 		return err;
 	abs = turns_real_time(ours, clock, abs, &room);
