@@ -21,7 +21,7 @@
  * timer_create, prctl and syscall() (but for gettid, kill, tkill and tgkill), and system calls that
  * a program makes itself, by syscall() (but for those of turns_syscall.c) or in a static program. A
  * thread that blocks there is preempted, and the trace says in which call. The same goes for
- * semaphores and locks in memory that processes share. If printf, puts or putc write to a pipe or
+ * barriers in memory that processes share. If printf, puts or putc write to a pipe or
  * socket by themselves, because the stream has no buffer or its buffer is full, the reader wakes
  * late: at the next flush, write or close.
  * While a thread waits for its turn, handlers of signals do not run; turns_handler.c says when they
@@ -263,12 +263,15 @@ ssize_t turns_write_by(const void *caller, int fd, const void *from, size_t n);
 
 /* A lock or a condition variable, and a thread that waits for it. */
 struct turns_waiter;
-/* Before the thread looks at what it waits for. NULL: too many threads wait; block as usual. */
-struct turns_waiter *turns_waiter_begin(const void *what);
+/*
+ * Before the thread looks at what it waits for. NULL: too many threads wait; block as usual.
+ * shared: it is, or may be, in memory that processes share.
+ */
+struct turns_waiter *turns_waiter_begin(const void *what, bool shared);
 void turns_waiter_end(struct turns_waiter *waiter);
 bool turns_waiter_told(const struct turns_waiter *waiter);
-/* It was let go, or signalled: those who wait for it, if there are any, try again. */
-void turns_waiters_tell(const void *what);
+/* It was let go, or signalled: threads that wait for it, if there are any, try again. */
+void turns_waiters_tell(const void *what, bool shared);
 
 typedef int turns_try(void *lock); /* EBUSY: another thread has it */
 
@@ -276,11 +279,22 @@ typedef int turns_try(void *lock); /* EBUSY: another thread has it */
  * Take a lock that no thread has twice. abs: not later than then. *real: the caller has to block,
  * or to refuse the time, as usual.
  */
-int turns_lock(void *lock, turns_try *try, clockid_t clock, const struct timespec *abs, bool *real);
+int turns_lock(void *lock, turns_try *try, bool shared, clockid_t clock, const struct timespec *abs,
+	       bool *real);
 /* What a try returns; one that failed takes some time. */
 int turns_after_try(int err);
+/* Let others run for as long as a try that fails takes. */
+void turns_yield_briefly(void);
 /* For calls of the program. */
 int turns_mutex_lock(pthread_mutex_t *mutex);
+int turns_mutex_until(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *abs,
+		      bool *real);
 int turns_mutex_unlock(pthread_mutex_t *mutex);
+
+/* ---- turns_sync.c ---- */
+
+/* For calls of the program, as turns_mutex_until. */
+int turns_cond_until(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
+		     const struct timespec *abs, bool *real);
 
 #endif /* HOST_TURNS_H */

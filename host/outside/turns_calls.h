@@ -20,7 +20,7 @@
 	X(epoll_wait) X(epoll_pwait) X(epoll_pwait2) \
 	X(fgetc) X(getc) X(getchar) X(fgets) X(__fgets_chk) X(getdelim) X(__getdelim) X(getline) \
 	X(fread) X(__isoc99_fscanf) X(__isoc99_vfscanf) \
-	X(sem_wait) X(sem_timedwait) X(sem_clockwait) \
+	X(sem_trywait) X(sem_wait) X(sem_timedwait) X(sem_clockwait) \
 	X(pthread_mutex_lock) X(pthread_mutex_timedlock) X(pthread_mutex_clocklock) \
 	X(pthread_mutex_trylock) \
 	X(pthread_rwlock_rdlock) X(pthread_rwlock_wrlock) X(pthread_rwlock_timedrdlock) \
@@ -38,8 +38,8 @@
 	X(close) X(shutdown) X(fflush) X(fclose) X(fwrite) X(fputs) \
 	X(sem_post) X(pthread_mutex_unlock) X(pthread_rwlock_unlock) X(pthread_spin_unlock) \
 	X(pthread_cond_signal) X(pthread_cond_broadcast) X(pthread_cancel) \
-	X(pthread_barrier_init) X(pthread_barrier_destroy) X(kill) X(killpg) X(sigqueue) X(tgkill) \
-	X(pthread_kill) X(pthread_sigqueue)
+	X(pthread_spin_init) X(pthread_barrier_init) X(pthread_barrier_destroy) \
+	X(kill) X(killpg) X(sigqueue) X(tgkill) X(pthread_kill) X(pthread_sigqueue)
 
 /* Processes and threads that it starts or ends take their places in the order of turns. */
 #define TURNS_STARTS(X) \

@@ -33,6 +33,11 @@ static int try_to_read_unless_own(void *lock)
 	return own_or_busy(lock, try_to_read(lock));
 }
 
+static bool is_shared(const pthread_rwlock_t *lock)
+{
+	return lock->__data.__shared;
+}
+
 /* libc refuses another time or clock even if the lock is free. */
 static bool is_limit(clockid_t clock, const struct timespec *abs)
 {
@@ -47,7 +52,8 @@ int turns_pthread_rwlock_rdlock(pthread_rwlock_t *lock)
 	int err = 0;
 
 	if (!real)
-		err = turns_lock(lock, try_to_read_unless_own, CLOCK_REALTIME, NULL, &real);
+		err = turns_lock(lock, try_to_read_unless_own, is_shared(lock), CLOCK_REALTIME,
+				 NULL, &real);
 	return real ? REAL(pthread_rwlock_rdlock)(lock) : err;
 }
 
@@ -58,7 +64,8 @@ int turns_pthread_rwlock_wrlock(pthread_rwlock_t *lock)
 	int err = 0;
 
 	if (!real)
-		err = turns_lock(lock, try_to_write_unless_own, CLOCK_REALTIME, NULL, &real);
+		err = turns_lock(lock, try_to_write_unless_own, is_shared(lock), CLOCK_REALTIME,
+				 NULL, &real);
 	return real ? REAL(pthread_rwlock_wrlock)(lock) : err;
 }
 
@@ -71,7 +78,8 @@ int turns_pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct timesp
 	int err = 0;
 
 	if (!real)
-		err = turns_lock(lock, try_to_read_unless_own, CLOCK_REALTIME, abs, &real);
+		err = turns_lock(lock, try_to_read_unless_own, is_shared(lock), CLOCK_REALTIME, abs,
+				 &real);
 	if (!real)
 		return err;
 	abs = turns_real_time(ours, CLOCK_REALTIME, abs, &room);
@@ -87,7 +95,8 @@ int turns_pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct timesp
 	int err = 0;
 
 	if (!real)
-		err = turns_lock(lock, try_to_write_unless_own, CLOCK_REALTIME, abs, &real);
+		err = turns_lock(lock, try_to_write_unless_own, is_shared(lock), CLOCK_REALTIME,
+				 abs, &real);
 	if (!real)
 		return err;
 	abs = turns_real_time(ours, CLOCK_REALTIME, abs, &room);
@@ -105,7 +114,7 @@ int turns_pthread_rwlock_clockrdlock(pthread_rwlock_t *lock, clockid_t clock,
 	int err = 0;
 
 	if (!real)
-		err = turns_lock(lock, try_to_read_unless_own, clock, abs, &real);
+		err = turns_lock(lock, try_to_read_unless_own, is_shared(lock), clock, abs, &real);
 	if (!real)
 		return err;
 	abs = turns_real_time(ours, clock, abs, &room);
@@ -123,7 +132,7 @@ int turns_pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock,
 	int err = 0;
 
 	if (!real)
-		err = turns_lock(lock, try_to_write_unless_own, clock, abs, &real);
+		err = turns_lock(lock, try_to_write_unless_own, is_shared(lock), clock, abs, &real);
 	if (!real)
 		return err;
 	abs = turns_real_time(ours, clock, abs, &room);
@@ -151,11 +160,11 @@ int turns_pthread_rwlock_trywrlock(pthread_rwlock_t *lock)
 int turns_pthread_rwlock_unlock(pthread_rwlock_t *lock) __asm__("pthread_rwlock_unlock");
 int turns_pthread_rwlock_unlock(pthread_rwlock_t *lock)
 {
-	bool ours = PROGRAM;
+	bool ours = PROGRAM, shared = is_shared(lock);
 	int err = REAL(pthread_rwlock_unlock)(lock);
 
 	if (ours)
-		turns_waiters_tell(lock);
+		turns_waiters_tell(lock, shared);
 	return err;
 }
 
@@ -166,6 +175,27 @@ static int try_to_spin(void *lock)
 	return REAL(pthread_spin_trylock)(lock);
 }
 
+/* Nothing of a lock says whether processes share it: all may, once there was one that they do. */
+static bool shares_spins;
+
+static bool is_shared_spin(void)
+{
+	const struct nic_book *book = turns_book();
+
+	return shares_spins || (book && book->spins);
+}
+
+int turns_pthread_spin_init(pthread_spinlock_t *lock, int shared) __asm__("pthread_spin_init");
+int turns_pthread_spin_init(pthread_spinlock_t *lock, int shared)
+{
+	struct nic_book *book = turns_book();
+
+	shares_spins |= shared == PTHREAD_PROCESS_SHARED;
+	if (book && shares_spins)
+		book->spins = 1;
+	return REAL(pthread_spin_init)(lock, shared);
+}
+
 /* The thread that has it may be one that waits for the turn. */
 int turns_pthread_spin_lock(pthread_spinlock_t *lock) __asm__("pthread_spin_lock");
 int turns_pthread_spin_lock(pthread_spinlock_t *lock)
@@ -174,7 +204,8 @@ int turns_pthread_spin_lock(pthread_spinlock_t *lock)
 	int err = 0;
 
 	if (!real)
-		err = turns_lock((void *)(uintptr_t)lock, try_to_spin, CLOCK_REALTIME, NULL, &real);
+		err = turns_lock((void *)(uintptr_t)lock, try_to_spin, is_shared_spin(),
+				 CLOCK_REALTIME, NULL, &real);
 	return real ? REAL(pthread_spin_lock)(lock) : err;
 }
 
@@ -194,6 +225,6 @@ int turns_pthread_spin_unlock(pthread_spinlock_t *lock)
 	int err = REAL(pthread_spin_unlock)(lock);
 
 	if (ours)
-		turns_waiters_tell((const void *)(uintptr_t)lock);
+		turns_waiters_tell((const void *)(uintptr_t)lock, is_shared_spin());
 	return err;
 }
