@@ -259,6 +259,15 @@ bool turns_await_in(int fd);
 /* write, for another function of this library that the program called; `caller` is its caller. */
 ssize_t turns_write_by(const void *caller, int fd, const void *from, size_t n);
 
+/* ---- turns_thread.c: for calls of the program ---- */
+
+/* False: the process is in no fabric, and libc has to create it. */
+bool turns_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg,
+		  int *err);
+int turns_join(pthread_t thread, void **value);
+/* nanosleep. */
+int turns_sleep_for(const struct timespec *ts, struct timespec *left);
+
 /* ---- turns_lock.c ---- */
 
 /* A lock or a condition variable, and a thread that waits for it. */
