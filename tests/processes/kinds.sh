@@ -28,7 +28,7 @@ title() {
 	esac
 }
 
-for kind in c11 shared; do
+for kind in c11 exec shared; do
 	if has_verbs; then
 		holds "$(title "$kind")" same "$kind"
 	else
