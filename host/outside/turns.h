@@ -37,6 +37,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -218,6 +219,8 @@ void turns_tid_gone(void *unused);
  */
 bool turns_keep_back(bool ends, uint64_t *before);
 bool turns_let_in(uint64_t before);
+/* Make the id in it the one that the program sees. */
+void turns_siginfo_shown(siginfo_t *info);
 /* For this file: wait once, and let no handler run. False: there is no turn to give up. */
 bool turns_pass(uint64_t ns);
 
@@ -250,6 +253,8 @@ void turns_timer_closed(int fd);
 bool turns_is_timer(int fd);
 /* A timer or an eventfd, which refuses to be read in part before it waits? */
 bool turns_is_counter(int fd);
+/* What was read from a descriptor may be signals: make their ids those that the program sees. */
+void turns_signals_shown(int fd, void *got, ssize_t n);
 
 /* Until something can be read. False: its time is over, or a handler has run; errno says so. */
 bool turns_await_in(int fd);

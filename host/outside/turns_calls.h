@@ -42,13 +42,15 @@
 	X(pthread_cond_signal) X(pthread_cond_broadcast) X(mtx_unlock) \
 	X(cnd_signal) X(cnd_broadcast) X(pthread_cancel) \
 	X(pthread_spin_init) X(pthread_barrier_init) X(pthread_barrier_destroy) \
-	X(kill) X(killpg) X(sigqueue) X(tgkill) X(pthread_kill) X(pthread_sigqueue)
+	X(kill) X(killpg) X(sigqueue) X(tgkill) X(pidfd_send_signal) \
+	X(pthread_kill) X(pthread_sigqueue)
 
 /* Processes and threads that it starts or ends take their places in the order of turns. */
 #define TURNS_STARTS(X) \
 	X(__libc_start_main) X(pthread_create) X(thrd_create) X(fork) X(vfork) \
 	X(posix_spawn) X(posix_spawnp) X(system) \
-	X(execve) X(execv) X(execvp) X(execvpe) X(execl) X(execlp) X(execle) X(fexecve) X(_exit) X(_Exit)
+	X(execve) X(execv) X(execvp) X(execvpe) X(execl) X(execlp) X(execle) X(fexecve) \
+	X(_exit) X(_Exit)
 
 /* The handler matters once a thread waits. */
 #define TURNS_NOTES(X) X(sigaction) X(signal) X(__sysv_signal)
@@ -57,6 +59,7 @@
 #define TURNS_SHOWS(X) \
 	X(clock_gettime) X(gettimeofday) X(time) X(timespec_get) \
 	X(timerfd_create) X(timerfd_settime) X(timerfd_gettime) \
+	X(signalfd) X(pidfd_open) \
 	X(getpid) X(getppid) X(gettid) X(getpgid) X(getpgrp) X(setpgid) X(getsid) X(setsid) \
 	X(tcgetpgrp) X(tcsetpgrp) X(sched_setaffinity) X(sched_getaffinity) \
 	X(sched_setscheduler) X(sched_getscheduler) X(setpriority) X(getpriority) \

@@ -210,6 +210,8 @@ static void send_at_once(int fd)
 /* A read of no bytes does not wait. */
 static ssize_t read_in_turn(const void *caller, int fd, void *to, size_t n)
 {
+	ssize_t got;
+
 	if (n == 0 || !turns_is_program(caller) || (n < sizeof(uint64_t) && turns_is_counter(fd)))
 		return REAL(read)(fd, to, n);
 	if (!await_fd(fd, POLLIN))
@@ -218,7 +220,9 @@ static ssize_t read_in_turn(const void *caller, int fd, void *to, size_t n)
 		turns_random(to, n);
 		return (ssize_t)n;
 	}
-	return REAL(read)(fd, to, n);
+	got = REAL(read)(fd, to, n);
+	turns_signals_shown(fd, to, got);
+	return got;
 }
 
 static ssize_t recv_in_turn(const void *caller, int fd, void *to, size_t n, int flags)

@@ -32,6 +32,8 @@ static int take_signal(const sigset_t *set, siginfo_t *info, uint64_t ns, bool *
 		if (*real)
 			return -1;
 	}
+	if (info)
+		turns_siginfo_shown(info);
 	return sig;
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -192,17 +193,47 @@ bool turns_is_timer(int fd)
 	return t && is_eventfd(t);
 }
 
-bool turns_is_counter(int fd)
+static bool is_anonymous(int fd, const char *kind)
 {
-	static const char whole[] = "anon_inode:[eventfd]";
-	char path[sizeof("/proc/self/fd/") + 3 * sizeof(int)], what[sizeof(whole)];
+	char path[sizeof("/proc/self/fd/") + 3 * sizeof(int)],
+		what[sizeof("anon_inode:[signalfd]")];
 	int before = errno;
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	n = readlink(path, what, sizeof(what));
+	n = readlink(path, what, sizeof(what) - 1);
 	errno = before;
-	return n == sizeof(whole) - 1 && memcmp(what, whole, sizeof(whole) - 1) == 0;
+	if (n < 0)
+		return false;
+	what[n] = '\0';
+	return !strcmp(what, kind);
+}
+
+bool turns_is_counter(int fd)
+{
+	return is_anonymous(fd, "anon_inode:[eventfd]");
+}
+
+/* ---- descriptors of signals ---- */
+
+static bool has_signals; /* such a descriptor */
+
+int turns_signalfd(int fd, const sigset_t *set, int flags) __asm__("signalfd");
+int turns_signalfd(int fd, const sigset_t *set, int flags)
+{
+	has_signals = true;
+	return REAL(signalfd)(fd, set, flags);
+}
+
+void turns_signals_shown(int fd, void *got, ssize_t n)
+{
+	struct signalfd_siginfo *info = got;
+
+	if (!has_signals || n < (ssize_t)sizeof(*info) ||
+	    !is_anonymous(fd, "anon_inode:[signalfd]"))
+		return;
+	for (; n >= (ssize_t)sizeof(*info); n -= (ssize_t)sizeof(*info), info++)
+		info->ssi_pid = (uint32_t)turns_pid_known((pid_t)info->ssi_pid);
 }
 
 /* Expirations that were not read are forgotten. */

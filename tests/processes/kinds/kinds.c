@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <threads.h>
 #include <unistd.h>
@@ -212,10 +214,96 @@ static int run_exec(void)
 	return 0;
 }
 
+/* ---- who sent a signal, or ended ---- */
+
+static volatile pid_t sender;
+
+static void note_sender(int sig, siginfo_t *info, void *context)
+{
+	(void)sig;
+	(void)context;
+	sender = info->si_pid;
+}
+
+static pid_t begin_sender(int sig)
+{
+	pid_t parent = getpid(), child = fork();
+
+	if (child != 0)
+		return child;
+	sleep_ms(1);
+	kill(parent, sig);
+	_exit(5);
+}
+
+static void expect_sender(const char *how, pid_t pid, pid_t child)
+{
+	printf("%s: %s\n", how, pid == child ? "the child" : "another process");
+}
+
+/* The signal and the end of the child, by a descriptor. */
+static void read_signals(void)
+{
+	struct signalfd_siginfo info;
+	pid_t child = begin_sender(SIGUSR1);
+	sigset_t set;
+	int fd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGCHLD);
+	fd = signalfd(-1, &set, 0);
+	for (int i = 0; i < 2; i++) {
+		must(read(fd, &info, sizeof(info)) == sizeof(info), "no signal");
+		expect_sender("signalfd", (pid_t)info.ssi_pid, child);
+	}
+	must(waitpid(child, NULL, 0) == child, "no child");
+}
+
+static int run_sender(void)
+{
+	const struct sigaction action = { .sa_sigaction = note_sender, .sa_flags = SA_SIGINFO };
+	struct sigaction old;
+	siginfo_t info = { 0 };
+	sigset_t set;
+	pid_t child;
+	int fd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	must(sigaction(SIGUSR2, &action, NULL) == 0, "no handler");
+	must(sigaction(SIGUSR2, &action, &old) == 0, "no other handler");
+	must(old.sa_sigaction == note_sender, "another handler");
+	child = begin_sender(SIGUSR2);
+	pause();
+	expect_sender("handler", sender, child);
+	must(sigwaitinfo(&set, &info) == SIGCHLD, "another signal");
+	expect_sender("sigwaitinfo", info.si_pid, child);
+	must(waitpid(child, NULL, 0) == child, "no child");
+	read_signals();
+	child = begin_sender(SIGUSR1);
+	fd = pidfd_open(child, 0);
+	must(waitid((idtype_t)P_PIDFD, (id_t)fd, &info, WEXITED) == 0, "no child");
+	expect_sender("waitid", info.si_pid, child);
+	child = fork();
+	if (child == 0)
+		pause();
+	fd = pidfd_open(child, 0);
+	must(pidfd_send_signal(fd, SIGTERM, NULL, 0) == 0, "no process");
+	must(waitid((idtype_t)P_PIDFD, (id_t)fd, &info, WEXITED) == 0, "no child");
+	printf("ended by %d\n", info.si_status);
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(void);
-} kinds[] = { { "c11", run_c11 }, { "exec", run_exec }, { "shared", run_shared } };
+} kinds[] = { { "c11", run_c11 },
+	      { "exec", run_exec },
+	      { "sender", run_sender },
+	      { "shared", run_shared } };
 
 int main(int argc, char **argv)
 {
