@@ -121,6 +121,7 @@ struct nic_unlocked {
 #define NIC_BOOK_TIDS_FIRST (NIC_BOOK_PIDS_FIRST + NIC_BOOK_PIDS)
 #define NIC_BOOK_PORTS      4096
 #define NIC_BOOK_PORT_FIRST 61000 /* above those that the kernel gives out */
+#define NIC_BOOK_MEETS      512
 
 struct nic_book {
 	uint32_t pids;                 /* entries given out so far */
@@ -129,6 +130,15 @@ struct nic_book {
 	uint64_t outside;              /* the parent, outside the world, that was asked for last */
 	uint32_t ports;                /* given out so far; the oldest are overwritten */
 	uint32_t port[NIC_BOOK_PORTS]; /* the kernel's: it, and its complement */
+	/*
+	 * Locks, conditions and semaphores in memory that processes share, by their place in a page
+	 * (host/outside/turns_lock.c). Several may have the same entry: then more threads look.
+	 */
+	struct nic_book_meet {
+		uint32_t waiting; /* threads */
+		uint32_t told;    /* how often, while there were any */
+	} meet[NIC_BOOK_MEETS];
+	uint32_t spins; /* processes may share spin locks, which do not say so themselves */
 };
 
 static inline uint64_t nic_book_word(int32_t pid)

@@ -106,8 +106,10 @@ void emu_lockstep_came(struct emu_world *w)
 
 	if (ls->parent && pid_of(ls->parent) == getppid())
 		ls->parent = 0;
-	if (ls->leaver && pid_of(ls->leaver) == w->membership->pid)
-		ls->leaver = 0;
+	if (!ls->leaver || pid_of(ls->leaver) != w->membership->pid)
+		return;
+	ls->leaver = 0;
+	emu_lockstep_ready_outside(w); /* exec has closed descriptors */
 }
 
 void emu_lockstep_await_child(struct emu_world *w)

@@ -12,18 +12,18 @@
  * the machine's clocks by then: the monotonic ones go on from there. Those that only a shared
  * library has read begin anew.
  *
- * Not covered: popen, getaddrinfo and other calls that libc makes inside itself, message queues and
- * semaphores of System V, record locks, signals of timers, processor time, names that mktemp,
- * tmpnam and tempnam make up, random numbers of the processor (rdrand) and those that the kernel
- * leaves in memory (AT_RANDOM), those of a stream that is read by fscanf or without libc's lock
- * (getc_unlocked, fread_unlocked), what /proc says of ids (paths with one, the links /proc/self and
- * /proc/thread-self, the file status), ids of threads in calls of another process and in
- * timer_create, prctl and syscall() (but for gettid, kill, tkill and tgkill), and system calls that
- * a program makes itself, by syscall() (but for those of turns_syscall.c) or in a static program. A
- * thread that blocks there is preempted, and the trace says in which call. The same goes for
- * semaphores and locks in memory that processes share. If printf, puts or putc write to a pipe or
- * socket by themselves, because the stream has no buffer or its buffer is full, the reader wakes
- * late: at the next flush, write or close.
+ * Not covered: popen, getaddrinfo and other calls that libc makes inside itself, message queues,
+ * semaphores of System V, record locks, splice, sendfile, signals of timers, processor time, names
+ * that mktemp, tmpnam and tempnam make up, random numbers of the processor (rdrand) and those that
+ * the kernel leaves in memory (AT_RANDOM), those of a stream that is read by fscanf or without
+ * libc's lock (getc_unlocked, fread_unlocked), what /proc says of ids (paths with one, the links
+ * /proc/self and /proc/thread-self, the file status), ids of threads in calls of another process
+ * and in timer_create, prctl and syscall() (but for gettid, kill, tkill, tgkill and pidfd_open),
+ * and system calls that a program makes itself, by syscall() (but for those of turns_syscall.c) or
+ * in a static program. A thread that blocks there is preempted, and the trace says in which call.
+ * The same goes for barriers in memory that processes share. If printf, puts or putc write to a
+ * pipe or socket by themselves, because the stream has no buffer or its buffer is full, the reader
+ * wakes late: at the next flush, write or close.
  * While a thread waits for its turn, handlers of signals do not run; turns_handler.c says when they
  * do.
  *
@@ -37,6 +37,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -218,6 +219,8 @@ void turns_tid_gone(void *unused);
  */
 bool turns_keep_back(bool ends, uint64_t *before);
 bool turns_let_in(uint64_t before);
+/* Make the id in it the one that the program sees. */
+void turns_siginfo_shown(siginfo_t *info);
 /* For this file: wait once, and let no handler run. False: there is no turn to give up. */
 bool turns_pass(uint64_t ns);
 
@@ -247,6 +250,11 @@ uint64_t turns_timers_left(uint64_t ns);
 /* Make the descriptors of timers readable whose time has come. */
 void turns_timers_fire(void);
 void turns_timer_closed(int fd);
+bool turns_is_timer(int fd);
+/* A timer or an eventfd, which refuses to be read in part before it waits? */
+bool turns_is_counter(int fd);
+/* What was read from a descriptor may be signals: make their ids those that the program sees. */
+void turns_signals_shown(int fd, void *got, ssize_t n);
 
 /* Until something can be read. False: its time is over, or a handler has run; errno says so. */
 bool turns_await_in(int fd);
@@ -256,16 +264,28 @@ bool turns_await_in(int fd);
 /* write, for another function of this library that the program called; `caller` is its caller. */
 ssize_t turns_write_by(const void *caller, int fd, const void *from, size_t n);
 
+/* ---- turns_thread.c: for calls of the program ---- */
+
+/* False: the process is in no fabric, and libc has to create it. */
+bool turns_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg,
+		  int *err);
+int turns_join(pthread_t thread, void **value);
+/* nanosleep. */
+int turns_sleep_for(const struct timespec *ts, struct timespec *left);
+
 /* ---- turns_lock.c ---- */
 
 /* A lock or a condition variable, and a thread that waits for it. */
 struct turns_waiter;
-/* Before the thread looks at what it waits for. NULL: too many threads wait; block as usual. */
-struct turns_waiter *turns_waiter_begin(const void *what);
+/*
+ * Before the thread looks at what it waits for. NULL: too many threads wait; block as usual.
+ * shared: it is, or may be, in memory that processes share.
+ */
+struct turns_waiter *turns_waiter_begin(const void *what, bool shared);
 void turns_waiter_end(struct turns_waiter *waiter);
 bool turns_waiter_told(const struct turns_waiter *waiter);
-/* It was let go, or signalled: those who wait for it, if there are any, try again. */
-void turns_waiters_tell(const void *what);
+/* It was let go, or signalled: threads that wait for it, if there are any, try again. */
+void turns_waiters_tell(const void *what, bool shared);
 
 typedef int turns_try(void *lock); /* EBUSY: another thread has it */
 
@@ -273,11 +293,22 @@ typedef int turns_try(void *lock); /* EBUSY: another thread has it */
  * Take a lock that no thread has twice. abs: not later than then. *real: the caller has to block,
  * or to refuse the time, as usual.
  */
-int turns_lock(void *lock, turns_try *try, clockid_t clock, const struct timespec *abs, bool *real);
+int turns_lock(void *lock, turns_try *try, bool shared, clockid_t clock, const struct timespec *abs,
+	       bool *real);
 /* What a try returns; one that failed takes some time. */
 int turns_after_try(int err);
+/* Let others run for as long as a try that fails takes. */
+void turns_yield_briefly(void);
 /* For calls of the program. */
 int turns_mutex_lock(pthread_mutex_t *mutex);
+int turns_mutex_until(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *abs,
+		      bool *real);
 int turns_mutex_unlock(pthread_mutex_t *mutex);
+
+/* ---- turns_sync.c ---- */
+
+/* For calls of the program, as turns_mutex_until. */
+int turns_cond_until(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
+		     const struct timespec *abs, bool *real);
 
 #endif /* HOST_TURNS_H */

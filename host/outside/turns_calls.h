@@ -20,15 +20,17 @@
 	X(epoll_wait) X(epoll_pwait) X(epoll_pwait2) \
 	X(fgetc) X(getc) X(getchar) X(fgets) X(__fgets_chk) X(getdelim) X(__getdelim) X(getline) \
 	X(fread) X(__isoc99_fscanf) X(__isoc99_vfscanf) \
-	X(sem_wait) X(sem_timedwait) X(sem_clockwait) \
+	X(sem_trywait) X(sem_wait) X(sem_timedwait) X(sem_clockwait) \
 	X(pthread_mutex_lock) X(pthread_mutex_timedlock) X(pthread_mutex_clocklock) \
 	X(pthread_mutex_trylock) \
 	X(pthread_rwlock_rdlock) X(pthread_rwlock_wrlock) X(pthread_rwlock_timedrdlock) \
 	X(pthread_rwlock_timedwrlock) X(pthread_rwlock_clockrdlock) X(pthread_rwlock_clockwrlock) \
 	X(pthread_rwlock_tryrdlock) X(pthread_rwlock_trywrlock) \
-	X(pthread_spin_lock) X(pthread_spin_trylock) X(pthread_barrier_wait) \
+	X(pthread_spin_lock) X(pthread_spin_trylock) X(pthread_barrier_wait) X(pthread_once) \
 	X(pthread_cond_wait) X(pthread_cond_timedwait) X(pthread_cond_clockwait) X(pthread_join) \
 	X(pthread_timedjoin_np) X(pthread_clockjoin_np) \
+	X(thrd_join) X(thrd_sleep) X(thrd_yield) X(mtx_lock) X(mtx_timedlock) X(mtx_trylock) \
+	X(cnd_wait) X(cnd_timedwait) X(call_once) X(sched_yield) \
 	X(nanosleep) X(clock_nanosleep) X(usleep) X(sleep) X(pause) \
 	X(wait) X(waitpid) X(wait3) X(wait4) X(waitid) \
 	X(sigwait) X(sigwaitinfo) X(sigtimedwait) X(sigsuspend) X(flock) X(syscall)
@@ -37,15 +39,18 @@
 #define TURNS_TELLS(X) \
 	X(close) X(shutdown) X(fflush) X(fclose) X(fwrite) X(fputs) \
 	X(sem_post) X(pthread_mutex_unlock) X(pthread_rwlock_unlock) X(pthread_spin_unlock) \
-	X(pthread_cond_signal) X(pthread_cond_broadcast) X(pthread_cancel) \
-	X(pthread_barrier_init) X(pthread_barrier_destroy) X(kill) X(killpg) X(sigqueue) X(tgkill) \
+	X(pthread_cond_signal) X(pthread_cond_broadcast) X(mtx_unlock) \
+	X(cnd_signal) X(cnd_broadcast) X(pthread_cancel) \
+	X(pthread_spin_init) X(pthread_barrier_init) X(pthread_barrier_destroy) \
+	X(kill) X(killpg) X(sigqueue) X(tgkill) X(pidfd_send_signal) \
 	X(pthread_kill) X(pthread_sigqueue)
 
 /* Processes and threads that it starts or ends take their places in the order of turns. */
 #define TURNS_STARTS(X) \
-	X(__libc_start_main) X(pthread_create) X(fork) X(vfork) X(posix_spawn) X(posix_spawnp) \
-	X(system) X(execve) X(execv) X(execvp) X(execvpe) X(execl) X(execlp) X(execle) \
-	X(fexecve) X(_exit) X(_Exit)
+	X(__libc_start_main) X(pthread_create) X(thrd_create) X(fork) X(vfork) \
+	X(posix_spawn) X(posix_spawnp) X(system) \
+	X(execve) X(execv) X(execvp) X(execvpe) X(execl) X(execlp) X(execle) X(fexecve) \
+	X(_exit) X(_Exit)
 
 /* The handler matters once a thread waits. */
 #define TURNS_NOTES(X) X(sigaction) X(signal) X(__sysv_signal)
@@ -54,6 +59,7 @@
 #define TURNS_SHOWS(X) \
 	X(clock_gettime) X(gettimeofday) X(time) X(timespec_get) \
 	X(timerfd_create) X(timerfd_settime) X(timerfd_gettime) \
+	X(signalfd) X(pidfd_open) \
 	X(getpid) X(getppid) X(gettid) X(getpgid) X(getpgrp) X(setpgid) X(getsid) X(setsid) \
 	X(tcgetpgrp) X(tcsetpgrp) X(sched_setaffinity) X(sched_getaffinity) \
 	X(sched_setscheduler) X(sched_getscheduler) X(setpriority) X(getpriority) \

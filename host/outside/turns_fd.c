@@ -210,7 +210,9 @@ static void send_at_once(int fd)
 /* A read of no bytes does not wait. */
 static ssize_t read_in_turn(const void *caller, int fd, void *to, size_t n)
 {
-	if (n == 0 || !turns_is_program(caller))
+	ssize_t got;
+
+	if (n == 0 || !turns_is_program(caller) || (n < sizeof(uint64_t) && turns_is_counter(fd)))
 		return REAL(read)(fd, to, n);
 	if (!await_fd(fd, POLLIN))
 		return -1;
@@ -218,7 +220,9 @@ static ssize_t read_in_turn(const void *caller, int fd, void *to, size_t n)
 		turns_random(to, n);
 		return (ssize_t)n;
 	}
-	return REAL(read)(fd, to, n);
+	got = REAL(read)(fd, to, n);
+	turns_signals_shown(fd, to, got);
+	return got;
 }
 
 static ssize_t recv_in_turn(const void *caller, int fd, void *to, size_t n, int flags)
@@ -350,6 +354,10 @@ ssize_t turns_write_by(const void *caller, int fd, const void *from, size_t n)
 {
 	int kind;
 
+	if (turns_is_program(caller) && turns_is_timer(fd)) {
+		errno = EINVAL; /* a timer is not written to, but an eventfd is */
+		return -1;
+	}
 	/* Of no bytes, it does not wait; a socket may send an empty message. */
 	if (!turns_is_program(caller) || (n == 0 && kind_of(fd) != S_IFSOCK))
 		return REAL(write)(fd, from, n);

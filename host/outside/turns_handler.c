@@ -10,6 +10,9 @@
  *
  * Signals that have no handler take effect at once: they end the program or do nothing. SIGSEGV and
  * its like are for the library's own handler too, and cannot be kept back.
+ *
+ * A handler that is told who sent the signal (SA_SIGINFO), and other calls that tell it, hear of
+ * the process id that programs see.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -20,6 +23,7 @@
 
 #define ALL      UINT64_MAX
 #define BIT(sig) (1ull << ((sig)-1)) /* of a set of signals, as the kernel has it */
+#define FAULTS   (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGILL) | BIT(SIGFPE))
 
 /* Only the thread that has the turn uses these. */
 static bool stale = true;   /* handlers may have changed since they were looked at */
@@ -61,13 +65,12 @@ static bool is_first(void)
 
 static void look_at_handlers(void)
 {
-	const uint64_t never = BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGILL) | BIT(SIGFPE);
 	struct sigaction action;
 
 	stale = false;
 	handled = restarting = 0;
 	for (int sig = 1; sig < _NSIG; sig++) {
-		if ((BIT(sig) & never) || REAL(sigaction)(sig, NULL, &action) ||
+		if ((BIT(sig) & FAULTS) || REAL(sigaction)(sig, NULL, &action) ||
 		    action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)
 			continue;
 		handled |= BIT(sig);
@@ -149,15 +152,76 @@ bool turns_interrupted(bool restarts)
 	return true;
 }
 
+/* ---- who sent it ---- */
+
+void turns_siginfo_shown(siginfo_t *info)
+{
+	bool of_child = info->si_signo == SIGCHLD && info->si_code > 0;
+
+	if (of_child || info->si_code == SI_USER || info->si_code == SI_QUEUE ||
+	    info->si_code == SI_TKILL || info->si_code == SI_MESGQ)
+		info->si_pid = turns_pid_known(info->si_pid);
+}
+
+typedef void info_handler(int sig, siginfo_t *info, void *context);
+
+/* The program's, behind show_info. */
+static info_handler *told[_NSIG];
+
+static void show_info(int sig, siginfo_t *info, void *context)
+{
+	int before = errno;
+
+	turns_siginfo_shown(info);
+	errno = before;
+	told[sig](sig, info, context);
+}
+
+/* What the program knows of a handler. */
+static sighandler_t known_handler(int sig, sighandler_t handler)
+{
+	return handler == (sighandler_t)(void (*)(void))show_info
+		       ? (sighandler_t)(void (*)(void))told[sig]
+		       : handler;
+}
+
 /* ---- calls ---- */
+
+static int act_shown(int sig, const struct sigaction *action, struct sigaction *old)
+{
+	info_handler *before = told[sig];
+	struct sigaction copy = *action;
+	int result;
+
+	told[sig] = action->sa_sigaction;
+	copy.sa_sigaction = show_info;
+	result = REAL(sigaction)(sig, &copy, old);
+	if (result)
+		told[sig] = before;
+	else if (old && old->sa_sigaction == show_info)
+		old->sa_sigaction = before;
+	return result;
+}
+
+static bool is_shown(int sig, const struct sigaction *action)
+{
+	return action && (action->sa_flags & SA_SIGINFO) && sig > 0 && sig < _NSIG &&
+	       !(BIT(sig) & FAULTS) && action->sa_handler != SIG_DFL &&
+	       action->sa_handler != SIG_IGN;
+}
 
 int turns_sigaction(int sig, const struct sigaction *action,
 		    struct sigaction *old) __asm__("sigaction");
 int turns_sigaction(int sig, const struct sigaction *action, struct sigaction *old)
 {
-	int result = REAL(sigaction)(sig, action, old);
+	int result;
 
 	stale |= action != NULL;
+	if (is_shown(sig, action) && PROGRAM)
+		return act_shown(sig, action, old);
+	result = REAL(sigaction)(sig, action, old);
+	if (result == 0 && old)
+		old->sa_handler = known_handler(sig, old->sa_handler);
 	return result;
 }
 
@@ -167,7 +231,7 @@ sighandler_t turns_signal(int sig, sighandler_t handler)
 	sighandler_t before = REAL(signal)(sig, handler);
 
 	stale = true;
-	return before;
+	return known_handler(sig, before);
 }
 
 /* As the headers call it in a program of standard C. */
@@ -177,5 +241,5 @@ sighandler_t turns_sysv_signal(int sig, sighandler_t handler)
 	sighandler_t before = REAL(__sysv_signal)(sig, handler);
 
 	stale = true;
-	return before;
+	return known_handler(sig, before);
 }

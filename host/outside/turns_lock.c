@@ -10,17 +10,20 @@
  * unlocks goes on until it waits, whether others wait for the lock or not.
  *
  * Locks are told apart by their addresses and by nothing that is made of them, which differ between
- * runs.
+ * runs. One in memory that processes share has another address in each, at the same place in a
+ * page. By that place the fabric's book says whether threads of any process wait for it, and how
+ * often it was told.
  */
 #define _GNU_SOURCE
 #include <unistd.h>
 
 #include "turns.h"
 
-#define MISSED_MOST 16u
-#define WAITERS     1024u
-#define TRY_NS      1000    /* of a try that fails, so that a loop of them ends */
-#define LOOK_NS     1000000 /* between two tests whether the process has joined */
+#define MISSED_MOST  16u
+#define WAITERS      1024u
+#define MUTEX_SHARED 128     /* of a mutex's kind, in glibc: PTHREAD_PROCESS_SHARED */
+#define TRY_NS       1000    /* of a try that fails, so that a loop of them ends */
+#define LOOK_NS      1000000 /* between two tests whether the process has joined */
 
 /* ---- threads that wait ---- */
 
@@ -28,10 +31,40 @@ struct turns_waiter {
 	const void *what; /* the lock, or condition variable; NULL: the entry is free, and zero */
 	uint32_t told;    /* a lock was let go since the thread tried it, a condition signalled */
 	uint32_t missed;  /* times that it was let go and locked again before the thread tried */
+	uint32_t seen;    /* how often other processes had told when the wait began */
+	bool shared;
 };
 
 static struct turns_waiter waiters[WAITERS];
 static unsigned int waiters_high; /* those in use are below; it never sinks */
+
+/* NULL: the process is in no fabric. */
+static struct nic_book_meet *meet_of(const void *what)
+{
+	struct nic_book *book = turns_book();
+
+	return book ? &book->meet[(uintptr_t)what / sizeof(uint64_t) % NIC_BOOK_MEETS] : NULL;
+}
+
+static void meet_begin(struct turns_waiter *waiter, const void *what)
+{
+	struct nic_book_meet *meet = meet_of(what);
+
+	waiter->shared = meet != NULL;
+	if (!meet)
+		return;
+	meet->waiting++;
+	waiter->seen = meet->told;
+}
+
+static void meet_end(struct turns_waiter *waiter)
+{
+	struct nic_book_meet *meet = waiter->shared ? meet_of(waiter->what) : NULL;
+
+	waiter->shared = false;
+	if (meet)
+		meet->waiting--;
+}
 
 /* A forked child has none of the threads. */
 static void forget_waiters(void)
@@ -46,7 +79,7 @@ static void __attribute__((constructor)) waiters_begin(void)
 }
 
 /* For turns_waiter_begin, told and missed are 0 in a free entry. */
-struct turns_waiter *turns_waiter_begin(const void *what)
+struct turns_waiter *turns_waiter_begin(const void *what, bool shared)
 {
 	unsigned int high = __atomic_load_n(&waiters_high, __ATOMIC_SEQ_CST), i = 0;
 	const void *none = NULL;
@@ -61,11 +94,14 @@ struct turns_waiter *turns_waiter_begin(const void *what)
 	while (high <= i && !__atomic_compare_exchange_n(&waiters_high, &high, i + 1, false,
 							 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		;
+	if (shared)
+		meet_begin(&waiters[i], what);
 	return &waiters[i];
 }
 
 void turns_waiter_end(struct turns_waiter *waiter)
 {
+	meet_end(waiter);
 	__atomic_store_n(&waiter->told, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&waiter->missed, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&waiter->what, NULL, __ATOMIC_SEQ_CST);
@@ -73,6 +109,10 @@ void turns_waiter_end(struct turns_waiter *waiter)
 
 bool turns_waiter_told(const struct turns_waiter *waiter)
 {
+	const struct nic_book_meet *meet = waiter->shared ? meet_of(waiter->what) : NULL;
+
+	if (meet && meet->told != waiter->seen)
+		return true;
 	return __atomic_load_n(&waiter->told, __ATOMIC_SEQ_CST);
 }
 
@@ -95,8 +135,9 @@ static struct turns_waiter *next_waiter(const void *what, unsigned int *i)
 	return NULL;
 }
 
-void turns_waiters_tell(const void *what)
+void turns_waiters_tell(const void *what, bool shared)
 {
+	struct nic_book_meet *meet = shared ? meet_of(what) : NULL;
 	struct turns_waiter *waiter;
 	unsigned int i = 0;
 	bool any = false;
@@ -105,8 +146,11 @@ void turns_waiters_tell(const void *what)
 		__atomic_store_n(&waiter->told, 1, __ATOMIC_SEQ_CST);
 		any = true;
 	}
-	if (any)
-		turns_tell(false);
+	shared = meet && meet->waiting > 0;
+	if (shared)
+		meet->told++;
+	if (any || shared)
+		turns_tell(shared);
 }
 
 /* Does a thread wait for it that has missed it too often? */
@@ -123,8 +167,8 @@ static bool is_starved(const void *what)
 
 /* ---- locking ---- */
 
-static int lock_in_turn(void *lock, turns_try *try, clockid_t clock, const struct timespec *abs,
-			bool *real)
+static int lock_in_turn(void *lock, turns_try *try, bool shared, clockid_t clock,
+			const struct timespec *abs, bool *real)
 {
 	uint64_t t = abs ? turns_now() : 0;
 	uint64_t end = abs ? turns_after(t, turns_until(clock, abs)) : OUTSIDE_NEVER;
@@ -135,13 +179,13 @@ static int lock_in_turn(void *lock, turns_try *try, clockid_t clock, const struc
 	if (err != EBUSY)
 		return err;
 	if (!abs || (uint64_t)abs->tv_nsec < TURNS_NS)
-		waiter = turns_waiter_begin(lock);
+		waiter = turns_waiter_begin(lock, shared);
 	*real = !waiter;
 	while (!*real && (err = try(lock)) == EBUSY) {
 		waiter_tried(waiter);
 		if (t >= end)
 			break;
-		*real = !turns_let_others(turns_left(end, t), false);
+		*real = !turns_let_others(turns_left(end, t), shared);
 		t = abs ? turns_now() : 0;
 	}
 	if (waiter)
@@ -149,17 +193,23 @@ static int lock_in_turn(void *lock, turns_try *try, clockid_t clock, const struc
 	return err == EBUSY ? ETIMEDOUT : err;
 }
 
-int turns_lock(void *lock, turns_try *try, clockid_t clock, const struct timespec *abs, bool *real)
+int turns_lock(void *lock, turns_try *try, bool shared, clockid_t clock, const struct timespec *abs,
+	       bool *real)
 {
 	if (is_starved(lock))
 		turns_yield(1);
-	return lock_in_turn(lock, try, clock, abs, real);
+	return lock_in_turn(lock, try, shared, clock, abs, real);
+}
+
+void turns_yield_briefly(void)
+{
+	turns_yield(TRY_NS);
 }
 
 int turns_after_try(int err)
 {
 	if (err == EBUSY)
-		turns_yield(TRY_NS);
+		turns_yield_briefly();
 	return err;
 }
 
@@ -182,19 +232,24 @@ static int try_to_lock(void *lock)
 	return err;
 }
 
-static int mutex_in_turn(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *abs,
-			 bool *real)
+static bool is_shared(const pthread_mutex_t *mutex)
+{
+	return mutex->__data.__kind & MUTEX_SHARED;
+}
+
+int turns_mutex_until(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *abs,
+		      bool *real)
 {
 	/* Not a thread that has it already, if it may lock it again. */
 	if (is_starved(mutex) && mutex->__data.__owner != gettid())
 		turns_yield(1);
-	return lock_in_turn(mutex, try_to_lock, clock, abs, real);
+	return lock_in_turn(mutex, try_to_lock, is_shared(mutex), clock, abs, real);
 }
 
 int turns_mutex_lock(pthread_mutex_t *mutex)
 {
 	bool real;
-	int err = mutex_in_turn(mutex, CLOCK_REALTIME, NULL, &real);
+	int err = turns_mutex_until(mutex, CLOCK_REALTIME, NULL, &real);
 
 	return real ? REAL(pthread_mutex_lock)(mutex) : err;
 }
@@ -238,7 +293,7 @@ int turns_pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec 
 	int err = 0;
 
 	if (!real)
-		err = mutex_in_turn(mutex, CLOCK_REALTIME, abs, &real);
+		err = turns_mutex_until(mutex, CLOCK_REALTIME, abs, &real);
 	if (!real)
 		return err;
 	abs = turns_real_time(ours, CLOCK_REALTIME, abs, &room);
@@ -255,7 +310,7 @@ int turns_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
 	int err = 0;
 
 	if (!real)
-		err = mutex_in_turn(mutex, clock, abs, &real);
+		err = turns_mutex_until(mutex, clock, abs, &real);
 	if (!real)
 		return err;
 	abs = turns_real_time(ours, clock, abs, &room);
@@ -273,9 +328,11 @@ int turns_pthread_mutex_trylock(pthread_mutex_t *mutex)
 
 int turns_mutex_unlock(pthread_mutex_t *mutex)
 {
+	/* Asked before, for another thread may destroy it after that. */
+	bool shared = is_shared(mutex);
 	int err = REAL(pthread_mutex_unlock)(mutex);
 
-	turns_waiters_tell(mutex);
+	turns_waiters_tell(mutex, shared);
 	return err;
 }
 

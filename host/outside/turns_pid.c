@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include <signal.h>
+#include <sys/pidfd.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -169,6 +170,24 @@ int turns_sigqueue(pid_t pid, int sig, const union sigval value) __asm__("sigque
 int turns_sigqueue(pid_t pid, int sig, const union sigval value)
 {
 	return send_in_turn(PROGRAM, send_queued, pid, sig, value);
+}
+
+int turns_pidfd_open(pid_t pid, unsigned int flags) __asm__("pidfd_open");
+int turns_pidfd_open(pid_t pid, unsigned int flags)
+{
+	return REAL(pidfd_open)(pid_meant(PROGRAM, pid), flags);
+}
+
+int turns_pidfd_send_signal(int fd, int sig, siginfo_t *info,
+			    unsigned int flags) __asm__("pidfd_send_signal");
+int turns_pidfd_send_signal(int fd, int sig, siginfo_t *info, unsigned int flags)
+{
+	bool ours = PROGRAM;
+	int result = REAL(pidfd_send_signal)(fd, sig, info, flags);
+
+	if (ours && result == 0)
+		turns_tell(true);
+	return result;
 }
 
 pid_t turns_getpgid(pid_t pid) __asm__("getpgid");

@@ -8,13 +8,25 @@
 
 #include "turns.h"
 
+/* errno stays, also if handlers run now. */
+static void set_mask(const sigset_t *mask)
+{
+	int before = errno;
+
+	pthread_sigmask(SIG_SETMASK, mask, NULL);
+	errno = before;
+}
+
 /*
  * Test now, and again until the time is over (OUTSIDE_NEVER: it never is). The result of the last
- * test; *real: the caller has to wait as usual.
+ * test; *real: the caller has to wait as usual. mask: of the call, or NULL. The tests let in the
+ * signals that it does not block, and the waits none that it blocks.
  */
-static int test_until(int (*test)(const void *), const void *arg, uint64_t ns, bool *real)
+static int test_until(int (*test)(const void *), const void *arg, uint64_t ns, const sigset_t *mask,
+		      bool *real)
 {
 	uint64_t t = turns_now(), end = turns_after(t, turns_later(ns));
+	sigset_t before;
 	int n;
 
 	turns_timers_fire();
@@ -25,15 +37,21 @@ static int test_until(int (*test)(const void *), const void *arg, uint64_t ns, b
 		turns_let_others(TURNS_TEST_NS, false);
 		return n;
 	}
+	if (n == 0 && mask)
+		pthread_sigmask(SIG_BLOCK, mask, &before);
+	else
+		mask = NULL;
 	while (n == 0 && t < end && !*real) {
 		*real = !turns_wait_fd(turns_left(end, t));
 		pthread_testcancel();
 		turns_timers_fire();
 		n = test(arg);
 		if (n == 0 && !*real && turns_interrupted(false))
-			return -1;
+			n = -1;
 		t = turns_now();
 	}
+	if (mask)
+		set_mask(&before);
 	*real &= n == 0;
 	return n;
 }
@@ -75,7 +93,7 @@ static int poll_in_turn(struct pollfd *fds, nfds_t n, int ms)
 {
 	const struct poll_args args = { fds, n, NULL };
 	bool real;
-	int got = test_until(test_poll, &args, ns_of_ms(ms), &real);
+	int got = test_until(test_poll, &args, ns_of_ms(ms), NULL, &real);
 
 	return real ? REAL(poll)(fds, n, ms) : got;
 }
@@ -100,7 +118,7 @@ static int ppoll_in_turn(struct pollfd *fds, nfds_t n, const struct timespec *ts
 {
 	const struct poll_args args = { fds, n, mask };
 	bool real;
-	int got = test_until(test_poll, &args, ns_of(ts), &real);
+	int got = test_until(test_poll, &args, ns_of(ts), mask, &real);
 
 	return real ? REAL(ppoll)(fds, n, ts, mask) : got;
 }
@@ -154,7 +172,7 @@ static int select_until(struct select_args *a, uint64_t ns, bool *real)
 	for (int i = 0; i < 3; i++)
 		if (a->sets[i])
 			a->before[i] = *a->sets[i];
-	got = test_until(test_select, a, ns, real);
+	got = test_until(test_select, a, ns, a->mask, real);
 	for (int i = 0; *real && i < 3; i++)
 		if (a->sets[i])
 			*a->sets[i] = a->before[i];
@@ -232,8 +250,11 @@ struct epoll_args {
 static int test_epoll(const void *args)
 {
 	const struct epoll_args *a = args;
+	const struct timespec none = { 0 };
+	int n = REAL(epoll_pwait)(a->fd, a->events, a->max, 0, a->mask);
 
-	return REAL(epoll_pwait)(a->fd, a->events, a->max, 0, a->mask);
+	/* Without time to wait, it lets no signal in; ppoll does. */
+	return n == 0 && a->mask ? REAL(ppoll)(NULL, 0, &none, a->mask) : n;
 }
 
 int turns_epoll_wait(int fd, struct epoll_event *events, int max, int ms) __asm__("epoll_wait");
@@ -247,7 +268,7 @@ int turns_epoll_wait(int fd, struct epoll_event *events, int max, int ms)
 		ms = 0;
 	real = !PROGRAM;
 	if (!real)
-		got = test_until(test_epoll, &args, ns_of_ms(ms), &real);
+		got = test_until(test_epoll, &args, ns_of_ms(ms), NULL, &real);
 	return real ? REAL(epoll_wait)(fd, events, max, ms) : got;
 }
 
@@ -260,7 +281,7 @@ int turns_epoll_pwait(int fd, struct epoll_event *events, int max, int ms, const
 	int got = 0;
 
 	if (!real)
-		got = test_until(test_epoll, &args, ns_of_ms(ms), &real);
+		got = test_until(test_epoll, &args, ns_of_ms(ms), mask, &real);
 	return real ? REAL(epoll_pwait)(fd, events, max, ms, mask) : got;
 }
 
@@ -274,6 +295,6 @@ int turns_epoll_pwait2(int fd, struct epoll_event *events, int max, const struct
 	int got = 0;
 
 	if (!real)
-		got = test_until(test_epoll, &args, ns_of(ts), &real);
+		got = test_until(test_epoll, &args, ns_of(ts), mask, &real);
 	return real ? REAL(epoll_pwait2)(fd, events, max, ts, mask) : got;
 }

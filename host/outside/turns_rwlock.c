@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* turns_rwlock.c - locks for reading and writing, and spin locks, of a program in lockstep. */
 #define _GNU_SOURCE
+#include <unistd.h>
+
 #include "turns.h"
 
 /* ---- locks for reading and writing ---- */
@@ -15,6 +17,34 @@ static int try_to_write(void *lock)
 	return REAL(pthread_rwlock_trywrlock)(lock);
 }
 
+/* The thread that has it to write is told that it would wait for itself, as by libc. */
+static int own_or_busy(const pthread_rwlock_t *lock, int err)
+{
+	return err == EBUSY && lock->__data.__cur_writer == REAL(gettid)() ? EDEADLK : err;
+}
+
+static int try_to_write_unless_own(void *lock)
+{
+	return own_or_busy(lock, try_to_write(lock));
+}
+
+static int try_to_read_unless_own(void *lock)
+{
+	return own_or_busy(lock, try_to_read(lock));
+}
+
+static bool is_shared(const pthread_rwlock_t *lock)
+{
+	return lock->__data.__shared;
+}
+
+/* libc refuses another time or clock even if the lock is free. */
+static bool is_limit(clockid_t clock, const struct timespec *abs)
+{
+	return (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) &&
+	       (uint64_t)abs->tv_nsec < TURNS_NS;
+}
+
 int turns_pthread_rwlock_rdlock(pthread_rwlock_t *lock) __asm__("pthread_rwlock_rdlock");
 int turns_pthread_rwlock_rdlock(pthread_rwlock_t *lock)
 {
@@ -22,7 +52,8 @@ int turns_pthread_rwlock_rdlock(pthread_rwlock_t *lock)
 	int err = 0;
 
 	if (!real)
-		err = turns_lock(lock, try_to_read, CLOCK_REALTIME, NULL, &real);
+		err = turns_lock(lock, try_to_read_unless_own, is_shared(lock), CLOCK_REALTIME,
+				 NULL, &real);
 	return real ? REAL(pthread_rwlock_rdlock)(lock) : err;
 }
 
@@ -33,7 +64,8 @@ int turns_pthread_rwlock_wrlock(pthread_rwlock_t *lock)
 	int err = 0;
 
 	if (!real)
-		err = turns_lock(lock, try_to_write, CLOCK_REALTIME, NULL, &real);
+		err = turns_lock(lock, try_to_write_unless_own, is_shared(lock), CLOCK_REALTIME,
+				 NULL, &real);
 	return real ? REAL(pthread_rwlock_wrlock)(lock) : err;
 }
 
@@ -41,12 +73,13 @@ int turns_pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct timesp
 	"pthread_rwlock_timedrdlock");
 int turns_pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct timespec *abs)
 {
-	bool ours = PROGRAM, real = !ours;
+	bool ours = PROGRAM && is_limit(CLOCK_REALTIME, abs), real = !ours;
 	struct timespec room;
 	int err = 0;
 
 	if (!real)
-		err = turns_lock(lock, try_to_read, CLOCK_REALTIME, abs, &real);
+		err = turns_lock(lock, try_to_read_unless_own, is_shared(lock), CLOCK_REALTIME, abs,
+				 &real);
 	if (!real)
 		return err;
 	abs = turns_real_time(ours, CLOCK_REALTIME, abs, &room);
@@ -57,12 +90,13 @@ int turns_pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct timesp
 	"pthread_rwlock_timedwrlock");
 int turns_pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct timespec *abs)
 {
-	bool ours = PROGRAM, real = !ours;
+	bool ours = PROGRAM && is_limit(CLOCK_REALTIME, abs), real = !ours;
 	struct timespec room;
 	int err = 0;
 
 	if (!real)
-		err = turns_lock(lock, try_to_write, CLOCK_REALTIME, abs, &real);
+		err = turns_lock(lock, try_to_write_unless_own, is_shared(lock), CLOCK_REALTIME,
+				 abs, &real);
 	if (!real)
 		return err;
 	abs = turns_real_time(ours, CLOCK_REALTIME, abs, &room);
@@ -75,12 +109,12 @@ int turns_pthread_rwlock_clockrdlock(
 int turns_pthread_rwlock_clockrdlock(pthread_rwlock_t *lock, clockid_t clock,
 				     const struct timespec *abs)
 {
-	bool ours = PROGRAM, real = !ours;
+	bool ours = PROGRAM && is_limit(clock, abs), real = !ours;
 	struct timespec room;
 	int err = 0;
 
 	if (!real)
-		err = turns_lock(lock, try_to_read, clock, abs, &real);
+		err = turns_lock(lock, try_to_read_unless_own, is_shared(lock), clock, abs, &real);
 	if (!real)
 		return err;
 	abs = turns_real_time(ours, clock, abs, &room);
@@ -93,12 +127,12 @@ int turns_pthread_rwlock_clockwrlock(
 int turns_pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock,
 				     const struct timespec *abs)
 {
-	bool ours = PROGRAM, real = !ours;
+	bool ours = PROGRAM && is_limit(clock, abs), real = !ours;
 	struct timespec room;
 	int err = 0;
 
 	if (!real)
-		err = turns_lock(lock, try_to_write, clock, abs, &real);
+		err = turns_lock(lock, try_to_write_unless_own, is_shared(lock), clock, abs, &real);
 	if (!real)
 		return err;
 	abs = turns_real_time(ours, clock, abs, &room);
@@ -126,11 +160,11 @@ int turns_pthread_rwlock_trywrlock(pthread_rwlock_t *lock)
 int turns_pthread_rwlock_unlock(pthread_rwlock_t *lock) __asm__("pthread_rwlock_unlock");
 int turns_pthread_rwlock_unlock(pthread_rwlock_t *lock)
 {
-	bool ours = PROGRAM;
+	bool ours = PROGRAM, shared = is_shared(lock);
 	int err = REAL(pthread_rwlock_unlock)(lock);
 
 	if (ours)
-		turns_waiters_tell(lock);
+		turns_waiters_tell(lock, shared);
 	return err;
 }
 
@@ -141,6 +175,27 @@ static int try_to_spin(void *lock)
 	return REAL(pthread_spin_trylock)(lock);
 }
 
+/* Nothing of a lock says whether processes share it: all may, once there was one that they do. */
+static bool shares_spins;
+
+static bool is_shared_spin(void)
+{
+	const struct nic_book *book = turns_book();
+
+	return shares_spins || (book && book->spins);
+}
+
+int turns_pthread_spin_init(pthread_spinlock_t *lock, int shared) __asm__("pthread_spin_init");
+int turns_pthread_spin_init(pthread_spinlock_t *lock, int shared)
+{
+	struct nic_book *book = turns_book();
+
+	shares_spins |= shared == PTHREAD_PROCESS_SHARED;
+	if (book && shares_spins)
+		book->spins = 1;
+	return REAL(pthread_spin_init)(lock, shared);
+}
+
 /* The thread that has it may be one that waits for the turn. */
 int turns_pthread_spin_lock(pthread_spinlock_t *lock) __asm__("pthread_spin_lock");
 int turns_pthread_spin_lock(pthread_spinlock_t *lock)
@@ -149,7 +204,8 @@ int turns_pthread_spin_lock(pthread_spinlock_t *lock)
 	int err = 0;
 
 	if (!real)
-		err = turns_lock((void *)(uintptr_t)lock, try_to_spin, CLOCK_REALTIME, NULL, &real);
+		err = turns_lock((void *)(uintptr_t)lock, try_to_spin, is_shared_spin(),
+				 CLOCK_REALTIME, NULL, &real);
 	return real ? REAL(pthread_spin_lock)(lock) : err;
 }
 
@@ -169,6 +225,6 @@ int turns_pthread_spin_unlock(pthread_spinlock_t *lock)
 	int err = REAL(pthread_spin_unlock)(lock);
 
 	if (ours)
-		turns_waiters_tell((const void *)(uintptr_t)lock);
+		turns_waiters_tell((const void *)(uintptr_t)lock, is_shared_spin());
 	return err;
 }

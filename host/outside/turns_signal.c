@@ -32,6 +32,8 @@ static int take_signal(const sigset_t *set, siginfo_t *info, uint64_t ns, bool *
 		if (*real)
 			return -1;
 	}
+	if (info)
+		turns_siginfo_shown(info);
 	return sig;
 }
 
@@ -93,15 +95,22 @@ static bool is_pending_without(const sigset_t *mask)
 int turns_sigsuspend(const sigset_t *mask) __asm__("sigsuspend");
 int turns_sigsuspend(const sigset_t *mask)
 {
-	bool ours = PROGRAM;
+	bool ours = PROGRAM, ended = false;
+	sigset_t before;
 
-	while (ours && !is_pending_without(mask)) {
+	if (!ours)
+		return REAL(sigsuspend)(mask);
+	pthread_sigmask(SIG_BLOCK, mask, &before);
+	while (ours && !ended && !is_pending_without(mask)) {
 		pthread_testcancel();
 		ours = turns_wait_fd(OUTSIDE_NEVER);
-		if (ours && turns_interrupted(false))
-			return -1;
+		ended = ours && turns_interrupted(false);
 	}
-	return REAL(sigsuspend)(mask);
+	if (!ended)
+		REAL(sigsuspend)(mask);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = EINTR;
+	return -1;
 }
 
 int turns_pause(void) __asm__("pause");

@@ -13,6 +13,29 @@ static bool has_valid_ns(const struct timespec *abs)
 
 /* ---- semaphores ---- */
 
+/* In glibc it says so behind its value; one of sem_open is. */
+static bool is_shared_sem(const sem_t *sem)
+{
+	return ((const int *)sem)[2] != 0;
+}
+
+/* The process that posts may be another one. */
+static bool wait_for_sem(const sem_t *sem, uint64_t ns)
+{
+	return is_shared_sem(sem) ? turns_wait_fd(ns) : turns_wait_own(ns);
+}
+
+int turns_sem_trywait(sem_t *sem) __asm__("sem_trywait");
+int turns_sem_trywait(sem_t *sem)
+{
+	bool ours = PROGRAM;
+	int result = REAL(sem_trywait)(sem);
+
+	if (ours && result < 0 && errno == EAGAIN)
+		turns_yield_briefly();
+	return result;
+}
+
 int turns_sem_wait(sem_t *sem) __asm__("sem_wait");
 int turns_sem_wait(sem_t *sem)
 {
@@ -20,12 +43,12 @@ int turns_sem_wait(sem_t *sem)
 
 	while (ours) {
 		pthread_testcancel();
-		if (sem_trywait(sem) == 0)
+		if (REAL(sem_trywait)(sem) == 0)
 			return 0;
 		if (errno == EAGAIN && waited && turns_interrupted(true))
 			return -1;
 		waited = true;
-		if (errno != EAGAIN || !turns_wait_own(OUTSIDE_NEVER))
+		if (errno != EAGAIN || !wait_for_sem(sem, OUTSIDE_NEVER))
 			break;
 	}
 	return REAL(sem_wait)(sem);
@@ -40,7 +63,7 @@ static int sem_until(sem_t *sem, clockid_t clock, const struct timespec *abs)
 
 	for (;;) {
 		pthread_testcancel();
-		if (sem_trywait(sem) == 0)
+		if (REAL(sem_trywait)(sem) == 0)
 			return 0;
 		if (errno == EAGAIN && waited && turns_interrupted(false))
 			return -1;
@@ -50,7 +73,7 @@ static int sem_until(sem_t *sem, clockid_t clock, const struct timespec *abs)
 			errno = ETIMEDOUT;
 		if (errno != EAGAIN)
 			return -1;
-		if (!turns_wait_own(turns_left(end, t)))
+		if (!wait_for_sem(sem, turns_left(end, t)))
 			return REAL(sem_clockwait)(sem, clock,
 						   turns_real_time(true, clock, abs, &room));
 	}
@@ -76,11 +99,12 @@ int turns_sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *abs)
 int turns_sem_post(sem_t *sem) __asm__("sem_post");
 int turns_sem_post(sem_t *sem)
 {
-	bool ours = PROGRAM; /* asked before, for the thread that is woken may join the fabric */
+	/* Asked before: the thread that is woken may join the fabric, or destroy it. */
+	bool ours = PROGRAM, shared = is_shared_sem(sem);
 	int err = REAL(sem_post)(sem);
 
 	if (ours)
-		turns_tell(false);
+		turns_tell(shared);
 	return err;
 }
 
@@ -90,7 +114,14 @@ int turns_sem_post(sem_t *sem)
 struct cond_wait {
 	struct turns_waiter *waiter;
 	pthread_mutex_t *mutex;
+	bool shared;
 };
+
+/* In glibc, bits of its flags. */
+static bool is_shared_cond(const pthread_cond_t *cond)
+{
+	return cond->__data.__wrefs & 1;
+}
 
 /* The thread's handlers run with the mutex held, as POSIX has it. */
 static void cond_cancelled(void *arg)
@@ -102,15 +133,15 @@ static void cond_cancelled(void *arg)
 }
 
 /* Until it is told, or the time is over, or the caller has to wait as usual (*real). */
-static int cond_await(const struct turns_waiter *waiter, uint64_t t, uint64_t end, bool *real)
+static int cond_await(const struct cond_wait *wait, uint64_t t, uint64_t end, bool *real)
 {
 	int err = 0;
 
-	while (!err && !*real && !turns_waiter_told(waiter)) {
+	while (!err && !*real && !turns_waiter_told(wait->waiter)) {
 		pthread_testcancel();
 		if (t >= end)
 			err = ETIMEDOUT;
-		else if (!turns_let_others(turns_left(end, t), false))
+		else if (!turns_let_others(turns_left(end, t), wait->shared))
 			*real = true;
 		t = end != OUTSIDE_NEVER && !*real ? turns_now() : 0;
 	}
@@ -121,11 +152,11 @@ static int cond_await(const struct turns_waiter *waiter, uint64_t t, uint64_t en
  * Any signal wakes all: POSIX lets a wait end without a signal. An error of the mutex is that of
  * the wait: the caller may have to repair what it protects (EOWNERDEAD).
  */
-static int cond_until(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
-		      const struct timespec *abs, bool *real)
+int turns_cond_until(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
+		     const struct timespec *abs, bool *real)
 {
-	bool valid = !abs || has_valid_ns(abs);
-	struct cond_wait wait = { valid ? turns_waiter_begin(cond) : NULL, mutex };
+	bool valid = !abs || has_valid_ns(abs), shared = is_shared_cond(cond);
+	struct cond_wait wait = { valid ? turns_waiter_begin(cond, shared) : NULL, mutex, shared };
 	uint64_t t = abs ? turns_now() : 0;
 	uint64_t end = abs ? turns_after(t, turns_until(clock, abs)) : OUTSIDE_NEVER;
 	int err, of_mutex;
@@ -139,7 +170,7 @@ static int cond_until(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t cl
 		return err;
 	}
 	pthread_cleanup_push(cond_cancelled, &wait);
-	err = cond_await(wait.waiter, t, end, real);
+	err = cond_await(&wait, t, end, real);
 	pthread_cleanup_pop(0);
 	of_mutex = turns_mutex_lock(mutex);
 	*real &= !turns_waiter_told(wait.waiter) && !of_mutex;
@@ -157,11 +188,11 @@ int turns_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 	int err = 0;
 
 	if (!real)
-		err = cond_until(cond, mutex, CLOCK_REALTIME, NULL, &real);
+		err = turns_cond_until(cond, mutex, CLOCK_REALTIME, NULL, &real);
 	return real ? REAL_COND(pthread_cond_wait)(cond, mutex) : err;
 }
 
-/* The clock of a condition variable: a bit of its flags. */
+/* The same of its clock. */
 static clockid_t cond_clock(const pthread_cond_t *cond)
 {
 	return cond->__data.__wrefs & 2 ? CLOCK_MONOTONIC : CLOCK_REALTIME;
@@ -177,7 +208,7 @@ int turns_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 	int err = 0;
 
 	if (!real)
-		err = cond_until(cond, mutex, cond_clock(cond), abs, &real);
+		err = turns_cond_until(cond, mutex, cond_clock(cond), abs, &real);
 	if (!real)
 		return err;
 	abs = turns_real_time(ours, cond_clock(cond), abs, &room);
@@ -194,7 +225,7 @@ int turns_pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, c
 	int err = 0;
 
 	if (!real)
-		err = cond_until(cond, mutex, clock, abs, &real);
+		err = turns_cond_until(cond, mutex, clock, abs, &real);
 	if (!real)
 		return err;
 	abs = turns_real_time(ours, clock, abs, &room);
@@ -205,7 +236,7 @@ int turns_pthread_cond_signal(pthread_cond_t *cond) __asm__("pthread_cond_signal
 int turns_pthread_cond_signal(pthread_cond_t *cond)
 {
 	if (PROGRAM)
-		turns_waiters_tell(cond);
+		turns_waiters_tell(cond, is_shared_cond(cond));
 	return REAL_COND(pthread_cond_signal)(cond);
 }
 
@@ -213,6 +244,6 @@ int turns_pthread_cond_broadcast(pthread_cond_t *cond) __asm__("pthread_cond_bro
 int turns_pthread_cond_broadcast(pthread_cond_t *cond)
 {
 	if (PROGRAM)
-		turns_waiters_tell(cond);
+		turns_waiters_tell(cond, is_shared_cond(cond));
 	return REAL_COND(pthread_cond_broadcast)(cond);
 }

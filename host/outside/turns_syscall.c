@@ -70,6 +70,15 @@ static long call_kernel(long n, const struct args *a)
 	return REAL(syscall)(n, a->a, a->b, a->c, a->d, a->e, a->f);
 }
 
+static long call_and_tell(long n, const struct args *a)
+{
+	long result = call_kernel(n, a);
+
+	if (result == 0)
+		turns_tell(true);
+	return result;
+}
+
 static long call_futex(const struct args *a)
 {
 	int op = (int)a->b & FUTEX_CMD_MASK;
@@ -107,15 +116,11 @@ static long call_gettimeofday(const struct args *a)
 static long call_kill(long n, const struct args *a)
 {
 	struct args meant = *a;
-	long result;
 
 	meant.a = a->a < 0 ? -turns_pid_meant((pid_t)-a->a) : turns_pid_meant((pid_t)a->a);
 	if (n == SYS_tgkill)
 		meant.b = turns_pid_meant((pid_t)a->b);
-	result = call_kernel(n, &meant);
-	if (result == 0)
-		turns_tell(true);
-	return result;
+	return call_and_tell(n, &meant);
 }
 
 /* With six arguments, whatever their number: those that the caller did not pass are not used. */
@@ -137,6 +142,10 @@ long turns_syscall(long n, long a, long b, long c, long d, long e, long f)
 	case SYS_tkill:
 	case SYS_tgkill:
 		return call_kill(n, &args);
+	case SYS_pidfd_open:
+		return call_kernel(n, &(struct args){ .a = turns_pid_meant((pid_t)a), .b = b });
+	case SYS_pidfd_send_signal:
+		return call_and_tell(n, &args);
 	case SYS_getrandom:
 		turns_random((void *)a, (size_t)b);
 		return b;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* turns_thread.c - threads of a program in lockstep, and their sleep. */
 #define _GNU_SOURCE
+#include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -34,14 +35,19 @@ static bool join_until(pthread_t thread, void **value, uint64_t end, int *err)
 	return false;
 }
 
-int turns_pthread_join(pthread_t thread, void **value) __asm__("pthread_join");
-int turns_pthread_join(pthread_t thread, void **value)
+int turns_join(pthread_t thread, void **value)
 {
 	int err;
 
-	if (PROGRAM && join_until(thread, value, OUTSIDE_NEVER, &err))
+	if (join_until(thread, value, OUTSIDE_NEVER, &err))
 		return err;
 	return REAL(pthread_join)(thread, value);
+}
+
+int turns_pthread_join(pthread_t thread, void **value) __asm__("pthread_join");
+int turns_pthread_join(pthread_t thread, void **value)
+{
+	return PROGRAM ? turns_join(thread, value) : REAL(pthread_join)(thread, value);
 }
 
 static bool join_by_time(pthread_t thread, void **value, clockid_t clock,
@@ -111,30 +117,40 @@ static void *start_thread(void *arg)
 	return value;
 }
 
+bool turns_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg,
+		  int *err)
+{
+	int library = turns_thread();
+	struct start *start;
+
+	/* In no fabric. It must not join one that the process joins meanwhile, before it calls. */
+	if (library < 0)
+		return false;
+	start = malloc(sizeof(*start));
+	if (!start) {
+		turns_no_thread(library);
+		*err = EAGAIN;
+		return true;
+	}
+	*start = (struct start){ run, arg };
+	*err = REAL(pthread_create)(thread, attr, start_thread, start);
+	if (*err) {
+		turns_no_thread(library);
+		free(start);
+	}
+	return true;
+}
+
 int turns_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
 			 void *arg) __asm__("pthread_create");
 int turns_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
 			 void *arg)
 {
-	int library = PROGRAM ? turns_thread() : -1;
-	struct start *start;
 	int err;
 
-	/* In no fabric. It must not join one that the process joins meanwhile, before it calls. */
-	if (library < 0)
-		return REAL(pthread_create)(thread, attr, run, arg);
-	start = malloc(sizeof(*start));
-	if (!start) {
-		turns_no_thread(library);
-		return EAGAIN;
-	}
-	*start = (struct start){ run, arg };
-	err = REAL(pthread_create)(thread, attr, start_thread, start);
-	if (err) {
-		turns_no_thread(library);
-		free(start);
-	}
-	return err;
+	if (PROGRAM && turns_create(thread, attr, run, arg, &err))
+		return err;
+	return REAL(pthread_create)(thread, attr, run, arg);
 }
 
 /* ---- sleeping ---- */
@@ -213,7 +229,7 @@ int turns_clock_nanosleep(clockid_t clock, int flags, const struct timespec *ts,
 	return REAL(clock_nanosleep)(clock, flags, ts, left);
 }
 
-static int nanosleep_in_turn(const struct timespec *ts, struct timespec *left)
+int turns_sleep_for(const struct timespec *ts, struct timespec *left)
 {
 	enum slept slept = turns_is_valid(ts) ? sleep_for(ts, left) : SLEPT_NOT;
 
@@ -225,7 +241,7 @@ static int nanosleep_in_turn(const struct timespec *ts, struct timespec *left)
 int turns_nanosleep(const struct timespec *ts, struct timespec *left) __asm__("nanosleep");
 int turns_nanosleep(const struct timespec *ts, struct timespec *left)
 {
-	return PROGRAM ? nanosleep_in_turn(ts, left) : REAL(nanosleep)(ts, left);
+	return PROGRAM ? turns_sleep_for(ts, left) : REAL(nanosleep)(ts, left);
 }
 
 int turns_usleep(useconds_t us) __asm__("usleep");
@@ -233,7 +249,7 @@ int turns_usleep(useconds_t us)
 {
 	const struct timespec ts = { .tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000 };
 
-	return PROGRAM ? nanosleep_in_turn(&ts, NULL) : REAL(usleep)(us);
+	return PROGRAM ? turns_sleep_for(&ts, NULL) : REAL(usleep)(us);
 }
 
 unsigned int turns_sleep(unsigned int s) __asm__("sleep");
@@ -243,5 +259,14 @@ unsigned int turns_sleep(unsigned int s)
 
 	if (!PROGRAM)
 		return REAL(sleep)(s);
-	return nanosleep_in_turn(&ts, &ts) ? (unsigned int)ts.tv_sec : 0;
+	return turns_sleep_for(&ts, &ts) ? (unsigned int)ts.tv_sec : 0;
+}
+
+/* A loop that waits for another thread in this way ends. */
+int turns_sched_yield(void) __asm__("sched_yield");
+int turns_sched_yield(void)
+{
+	if (PROGRAM)
+		turns_yield_briefly();
+	return REAL(sched_yield)();
 }

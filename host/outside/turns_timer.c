@@ -9,8 +9,11 @@
  */
 #define _GNU_SOURCE
 #include <poll.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -163,6 +166,8 @@ int turns_timerfd_create(clockid_t clock, int flags)
 {
 	bool known = clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC || clock == CLOCK_BOOTTIME;
 
+	/* An eventfd has one flag more. */
+	known &= !(flags & ~(TFD_NONBLOCK | TFD_CLOEXEC));
 	return PROGRAM && known ? make_timer(clock, flags) : REAL(timerfd_create)(clock, flags);
 }
 
@@ -181,6 +186,56 @@ static void look_at(const struct timer *t, struct itimerspec *value)
 		value->it_value = ts_of(t->times->at > now ? t->times->at - now : 1);
 }
 
+bool turns_is_timer(int fd)
+{
+	const struct timer *t = fd >= 0 ? timer_of(fd) : NULL;
+
+	return t && is_eventfd(t);
+}
+
+static bool is_anonymous(int fd, const char *kind)
+{
+	char path[sizeof("/proc/self/fd/") + 3 * sizeof(int)],
+		what[sizeof("anon_inode:[signalfd]")];
+	int before = errno;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	n = readlink(path, what, sizeof(what) - 1);
+	errno = before;
+	if (n < 0)
+		return false;
+	what[n] = '\0';
+	return !strcmp(what, kind);
+}
+
+bool turns_is_counter(int fd)
+{
+	return is_anonymous(fd, "anon_inode:[eventfd]");
+}
+
+/* ---- descriptors of signals ---- */
+
+static bool has_signals; /* such a descriptor */
+
+int turns_signalfd(int fd, const sigset_t *set, int flags) __asm__("signalfd");
+int turns_signalfd(int fd, const sigset_t *set, int flags)
+{
+	has_signals = true;
+	return REAL(signalfd)(fd, set, flags);
+}
+
+void turns_signals_shown(int fd, void *got, ssize_t n)
+{
+	struct signalfd_siginfo *info = got;
+
+	if (!has_signals || n < (ssize_t)sizeof(*info) ||
+	    !is_anonymous(fd, "anon_inode:[signalfd]"))
+		return;
+	for (; n >= (ssize_t)sizeof(*info); n -= (ssize_t)sizeof(*info), info++)
+		info->ssi_pid = (uint32_t)turns_pid_known((pid_t)info->ssi_pid);
+}
+
 /* Expirations that were not read are forgotten. */
 static void empty_fd(int fd)
 {
@@ -194,7 +249,8 @@ static void empty_fd(int fd)
 static int set_timer(struct timer *t, int flags, const struct itimerspec *value,
 		     struct itimerspec *old)
 {
-	if (!turns_is_valid(&value->it_value) || !turns_is_valid(&value->it_interval)) {
+	if ((flags & ~(TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET)) ||
+	    !turns_is_valid(&value->it_value) || !turns_is_valid(&value->it_interval)) {
 		errno = EINVAL;
 		return -1;
 	}

@@ -99,6 +99,65 @@ static void read_clock_and_send(void)
 	send_signals();
 }
 
+static int call_with_mask(int way, const sigset_t *mask)
+{
+	struct timespec second = { .tv_sec = 1 };
+	struct pollfd pfd = { .fd = wire[0], .events = POLLIN };
+	struct epoll_event event;
+
+	switch (way) {
+	case 0:
+		return ppoll(&pfd, 1, &second, mask);
+	case 1:
+		return pselect(0, NULL, NULL, NULL, &second, mask);
+	case 2:
+		return epoll_pwait(epoll_create1(0), &event, 1, 1000, mask);
+	case 3:
+		return epoll_pwait2(epoll_create1(0), &event, 1, &second, mask);
+	default:
+		return sigsuspend(mask);
+	}
+}
+
+/* The program keeps it back at all other times. */
+START_TEST(a_signal_that_the_mask_of_a_call_lets_in_ends_it)
+{
+	sigset_t one, none;
+
+	handle(_i % 2 ? SA_RESTART : 0);
+	sigemptyset(&none);
+	sigemptyset(&one);
+	sigaddset(&one, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &one, NULL);
+	takes = 1000;
+	ck_assert_int_eq(call_with_mask(_i / 2, &none), -1);
+	ck_assert_int_eq(errno, EINTR);
+	ck_assert_int_eq(ended, 1);
+	ck_assert(!strncmp(heard, "wait fd ", 8) && !strchr(heard, ','));
+	raise(SIGUSR1);
+	heard[0] = '\0';
+	ck_assert_int_eq(call_with_mask(_i / 2, &none), -1); /* it was there before */
+	ck_assert_int_eq(ended, 2);
+	expect("");
+	pthread_sigmask(SIG_BLOCK, NULL, &none);
+	ck_assert_int_eq(sigismember(&none, SIGUSR1), 1);
+}
+END_TEST
+
+START_TEST(a_signal_that_the_mask_of_a_call_keeps_back_comes_after_it)
+{
+	sigset_t one;
+
+	handle(0);
+	sigemptyset(&one);
+	sigaddset(&one, SIGUSR1);
+	takes = 1000000000;
+	ck_assert_int_eq(call_with_mask(_i, &one), 0);
+	ck_assert_int_eq(ended, 1);
+	expect("wait fd 1000000000");
+}
+END_TEST
+
 START_TEST(a_sleep_that_a_handler_ends_tells_what_is_left)
 {
 	struct timespec ts = { .tv_sec = 3 }, left;
@@ -377,6 +436,8 @@ END_TEST
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_call_with_a_limit_ends_when_a_handler_has_run, 22, NULL);
+	unit_add(suite, a_signal_that_the_mask_of_a_call_lets_in_ends_it, 10, NULL);
+	unit_add(suite, a_signal_that_the_mask_of_a_call_keeps_back_comes_after_it, 4, NULL);
 	unit_add(suite, a_sleep_that_a_handler_ends_tells_what_is_left, 1, NULL);
 	unit_add(suite, a_call_goes_on_after_a_handler_with_sa_restart, 4, NULL);
 	unit_add(suite, a_stream_has_an_error_when_a_handler_ends_its_read, 1, NULL);

@@ -29,6 +29,7 @@
 #include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <threads.h>
 #include <unistd.h>
 
 #include "host/nic.h"
@@ -129,6 +130,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_spinlock_t spin;
 static pthread_barrier_t barrier;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static pthread_t thread;
 static pid_t process_id, thread_id, child; /* as the kernel has them */
@@ -195,9 +197,54 @@ static void unlock(void)
 	pthread_mutex_unlock(&mutex);
 }
 
-static void let_write(void)
+/* Another thread has what a call waits for, until it is told. */
+static int other[2];
+static int held;
+
+static void hold(void)
 {
+	char byte;
+
+	__atomic_store_n(&held, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_read, other[0], &byte, 1);
+}
+
+static void *hold_lock(void *arg)
+{
+	pthread_rwlock_wrlock(&rwlock);
+	hold();
 	pthread_rwlock_unlock(&rwlock);
+	__atomic_store_n(&held, 0, __ATOMIC_SEQ_CST);
+	return arg;
+}
+
+static void *hold_once(void *arg)
+{
+	pthread_once(&once, hold);
+	__atomic_store_n(&held, 0, __ATOMIC_SEQ_CST);
+	return arg;
+}
+
+static void await_other(int number)
+{
+	while (__atomic_load_n(&held, __ATOMIC_SEQ_CST) != number)
+		syscall(SYS_sched_yield);
+}
+
+static void let_other(void)
+{
+	ck_assert_int_eq(syscall(SYS_write, other[1], "x", 1), 1);
+	await_other(0);
+}
+
+static void begin_other(void *(*run)(void *))
+{
+	pthread_t holder;
+
+	ck_assert_int_eq(pipe(other), 0);
+	ck_assert_int_eq(pthread_create(&holder, NULL, run, NULL), 0);
+	ck_assert_int_eq(pthread_detach(holder), 0);
+	await_other(1);
 }
 
 static void let_spin(void)
@@ -225,7 +272,7 @@ static void end_other(void)
 	if (child)
 		syscall(SYS_waitid, P_PID, child, &info, WEXITED | WNOWAIT, NULL);
 	while (tid && syscall(SYS_tgkill, process_id, tid, 0) == 0)
-		sched_yield();
+		syscall(SYS_sched_yield);
 }
 
 static void *end_when_told(void *arg)
@@ -427,6 +474,7 @@ static bool make_call(const char *name)
 	WAY(fread, feed, fread(bytes, 1, 2, stream) == 2)
 	WAY(__isoc99_fscanf, feed, fscanf_c99(stream, "%d", &n) == 1 && n == 7)
 	WAY(__isoc99_vfscanf, feed, scan("%d", &n) == 1 && n == 7)
+	WAY(sem_trywait, fake_nothing, sem_trywait(&sem) == -1 && errno == EAGAIN)
 	WAY(sem_wait, post, sem_wait(&sem) == 0)
 	WAY(sem_timedwait, post, sem_timedwait(&sem, &real) == 0)
 	WAY(sem_clockwait, post, sem_clockwait(&sem, CLOCK_MONOTONIC, &mono) == 0)
@@ -435,13 +483,13 @@ static bool make_call(const char *name)
 	WAY(pthread_mutex_clocklock, unlock,
 	    pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &mono) == 0)
 	WAY(pthread_mutex_trylock, unlock, pthread_mutex_trylock(&mutex) == EBUSY)
-	WAY(pthread_rwlock_rdlock, let_write, pthread_rwlock_rdlock(&rwlock) == 0)
-	WAY(pthread_rwlock_wrlock, let_write, pthread_rwlock_wrlock(&rwlock) == 0)
-	WAY(pthread_rwlock_timedrdlock, let_write, pthread_rwlock_timedrdlock(&rwlock, &real) == 0)
-	WAY(pthread_rwlock_timedwrlock, let_write, pthread_rwlock_timedwrlock(&rwlock, &real) == 0)
-	WAY(pthread_rwlock_clockrdlock, let_write,
+	WAY(pthread_rwlock_rdlock, let_other, pthread_rwlock_rdlock(&rwlock) == 0)
+	WAY(pthread_rwlock_wrlock, let_other, pthread_rwlock_wrlock(&rwlock) == 0)
+	WAY(pthread_rwlock_timedrdlock, let_other, pthread_rwlock_timedrdlock(&rwlock, &real) == 0)
+	WAY(pthread_rwlock_timedwrlock, let_other, pthread_rwlock_timedwrlock(&rwlock, &real) == 0)
+	WAY(pthread_rwlock_clockrdlock, let_other,
 	    pthread_rwlock_clockrdlock(&rwlock, CLOCK_MONOTONIC, &mono) == 0)
-	WAY(pthread_rwlock_clockwrlock, let_write,
+	WAY(pthread_rwlock_clockwrlock, let_other,
 	    pthread_rwlock_clockwrlock(&rwlock, CLOCK_MONOTONIC, &mono) == 0)
 	WAY(pthread_rwlock_tryrdlock, fake_nothing, pthread_rwlock_tryrdlock(&rwlock) == EBUSY)
 	WAY(pthread_rwlock_trywrlock, fake_nothing, pthread_rwlock_trywrlock(&rwlock) == EBUSY)
@@ -456,6 +504,18 @@ static bool make_call(const char *name)
 	WAY(pthread_timedjoin_np, end_other, pthread_timedjoin_np(thread, NULL, &real) == 0)
 	WAY(pthread_clockjoin_np, end_other,
 	    pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &mono) == 0)
+	WAY(thrd_join, end_other, thrd_join(thread, NULL) == thrd_success)
+	WAY(thrd_sleep, fake_nothing, thrd_sleep(&ns, NULL) == 0)
+	WAY(thrd_yield, fake_nothing, (thrd_yield(), true))
+	WAY(sched_yield, fake_nothing, sched_yield() == 0)
+	WAY(mtx_lock, unlock, mtx_lock((mtx_t *)&mutex) == thrd_success)
+	WAY(mtx_timedlock, unlock, mtx_timedlock((mtx_t *)&mutex, &real) == thrd_success)
+	WAY(mtx_trylock, fake_nothing, mtx_trylock((mtx_t *)&mutex) == thrd_busy)
+	WAY(cnd_wait, signal_cond, cnd_wait((cnd_t *)&cond, (mtx_t *)&mutex) == thrd_success)
+	WAY(cnd_timedwait, signal_cond,
+	    cnd_timedwait((cnd_t *)&cond, (mtx_t *)&mutex, &real) == thrd_success)
+	WAY(pthread_once, let_other, pthread_once(&once, fake_nothing) == 0)
+	WAY(call_once, let_other, (call_once((once_flag *)&once, fake_nothing), true))
 	WAY(nanosleep, fake_nothing, nanosleep(&ns, NULL) == 0)
 	WAY(clock_nanosleep, fake_nothing, clock_nanosleep(CLOCK_MONOTONIC, 0, &ns, NULL) == 0)
 	WAY(usleep, fake_nothing, usleep(1) == 0)
@@ -507,7 +567,7 @@ static void make_wire(const char *name)
 	stream = fdopen(wire[0], "r");
 }
 
-/* Each lock is held, by this thread: only the hook lets it go. */
+/* Each lock is held, by this thread or another one: only the hook lets it go. */
 static void set_up(const char *name)
 {
 	socklen_t size = sizeof(meant);
@@ -522,7 +582,10 @@ static void set_up(const char *name)
 	ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&meant, &size), 0);
 	sem_init(&sem, 0, 0);
 	pthread_mutex_lock(&mutex);
-	pthread_rwlock_wrlock(&rwlock);
+	if (strstr(name, "rwlock"))
+		begin_other(hold_lock);
+	if (strstr(name, "once"))
+		begin_other(hold_once);
 	pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE);
 	pthread_spin_lock(&spin);
 	pthread_barrier_init(&barrier, NULL, 2);

@@ -105,6 +105,43 @@ START_TEST(a_thread_is_told_that_it_would_wait_for_itself)
 }
 END_TEST
 
+/* Another thread has it: the one that writes is told that it would wait for itself. */
+static int other[2], others;
+
+static void *write_until_told(void *arg)
+{
+	char byte;
+
+	ck_assert_int_eq(pthread_rwlock_wrlock(&rwlock), 0);
+	__atomic_store_n(&others, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_read, other[0], &byte, 1);
+	let_write();
+	__atomic_store_n(&others, 0, __ATOMIC_SEQ_CST);
+	return arg;
+}
+
+static void await_other(int number)
+{
+	while (__atomic_load_n(&others, __ATOMIC_SEQ_CST) != number)
+		syscall(SYS_sched_yield);
+}
+
+static void have_other_write(void)
+{
+	pthread_t thread;
+
+	ck_assert_int_eq(pipe(other), 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, write_until_told, NULL), 0);
+	ck_assert_int_eq(pthread_detach(thread), 0);
+	await_other(1);
+}
+
+static void let_other_go(void)
+{
+	ck_assert_int_eq(syscall(SYS_write, other[1], "x", 1), 1);
+	await_other(0);
+}
+
 START_TEST(a_lock_for_reading_and_writing_is_waited_for)
 {
 	begin();
@@ -120,7 +157,9 @@ START_TEST(a_lock_for_reading_and_writing_is_waited_for)
 	expect("wait ever, wait ever, tell");
 	ck_assert_int_eq(pthread_rwlock_tryrdlock(&rwlock), EBUSY);
 	expect("wait 1000");
-	set_hook(1, let_write);
+	let_write();
+	have_other_write();
+	set_hook(1, let_other_go);
 	ck_assert_int_eq(pthread_rwlock_rdlock(&rwlock), 0);
 	expect("wait ever, tell");
 	let_write();
@@ -149,27 +188,51 @@ START_TEST(a_lock_for_reading_and_writing_is_waited_for_until_a_time)
 	struct timespec ts;
 
 	begin();
-	ck_assert_int_eq(pthread_rwlock_wrlock(&rwlock), 0);
+	have_other_write();
 	if (_i < 2) {
 		ts = in_ns(50000);
 		ck_assert_int_eq(timed[_i](&rwlock, &ts), ETIMEDOUT);
 		expect("wait 50000");
 		ts = in_ns(50000);
-		set_hook(1, let_write);
+		set_hook(1, let_other_go);
 		ck_assert_int_eq(timed[_i](&rwlock, &ts), 0);
 		expect("wait 50000, tell");
 	} else {
 		ts = (struct timespec){ .tv_sec = 1 };
 		ck_assert_int_eq(timed[_i](&rwlock, &ts), ETIMEDOUT);
 		expect("");
-		let_write();
+		let_other_go();
 		ck_assert_int_eq(timed[_i](&rwlock, &ts), 0);
 	}
 	/* The one for reading leaves it to other readers, the one for writing does not. */
 	ck_assert_int_eq(pthread_rwlock_tryrdlock(&rwlock), _i % 2 ? EBUSY : 0);
 	ts.tv_nsec = 1000000000;
-	if (_i % 2)
-		ck_assert_int_eq(timed[_i](&rwlock, &ts), EINVAL);
+	ck_assert_int_eq(timed[_i](&rwlock, &ts), EINVAL);
+}
+END_TEST
+
+/* As glibc does it: of the time before all else, and of itself only the thread that writes. */
+START_TEST(a_lock_for_reading_and_writing_is_refused_as_by_libc)
+{
+	static timed_lock *const timed[] = { read_by_clock, write_by_clock,
+					     pthread_rwlock_timedrdlock,
+					     pthread_rwlock_timedwrlock };
+	static const struct timespec never = { .tv_sec = 4000000000 };
+	static const struct timespec bad = { .tv_nsec = 1000000000 };
+
+	begin();
+	for (int i = 0; i < 4; i++)
+		ck_assert_int_eq(timed[i](&rwlock, &bad), EINVAL);
+	ck_assert_int_eq(pthread_rwlock_clockrdlock(&rwlock, CLOCK_TAI, &never), EINVAL);
+	ck_assert_int_eq(pthread_rwlock_wrlock(&rwlock), 0);
+	for (int i = 0; i < 4; i++)
+		ck_assert_int_eq(timed[i](&rwlock, &never), EDEADLK);
+	ck_assert_int_eq(pthread_rwlock_rdlock(&rwlock), EDEADLK);
+	ck_assert_int_eq(pthread_rwlock_wrlock(&rwlock), EDEADLK);
+	expect("");
+	ck_assert_int_eq(pthread_rwlock_tryrdlock(&rwlock), EBUSY);
+	let_write();
+	ck_assert_int_eq(pthread_rwlock_trywrlock(&rwlock), 0);
 }
 END_TEST
 
@@ -325,7 +388,7 @@ static void let_owner_die(void)
 
 	ck_assert_int_eq(pthread_create(&thread, NULL, die_with_it, NULL), 0);
 	while (pthread_tryjoin_np(thread, NULL) == EBUSY)
-		sched_yield();
+		syscall(SYS_sched_yield);
 }
 
 START_TEST(a_wait_for_a_condition_has_the_errors_of_its_mutex)
@@ -400,7 +463,7 @@ static void expect_cancelled(void *(*run)(void *))
 	set_hook(1, cancel_self);
 	ck_assert_int_eq(pthread_create(&thread, NULL, run, NULL), 0);
 	while (pthread_tryjoin_np(thread, &value) == EBUSY)
-		sched_yield();
+		syscall(SYS_sched_yield);
 	ck_assert_ptr_eq(value, PTHREAD_CANCELED);
 }
 
@@ -432,6 +495,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_thread_is_told_that_it_would_wait_for_itself, 1, NULL);
 	unit_add(suite, a_lock_for_reading_and_writing_is_waited_for, 1, NULL);
 	unit_add(suite, a_lock_for_reading_and_writing_is_waited_for_until_a_time, 4, NULL);
+	unit_add(suite, a_lock_for_reading_and_writing_is_refused_as_by_libc, 1, NULL);
 	unit_add(suite, a_spin_lock_is_waited_for, 1, NULL);
 	unit_add(suite, threads_wait_at_a_barrier_for_the_last_one, 1, NULL);
 	unit_add(suite, a_barrier_of_several_processes_is_that_of_libc, 1, NULL);

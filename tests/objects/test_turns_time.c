@@ -289,6 +289,36 @@ START_TEST(a_wait_for_a_lock_until_the_end_of_time_does_not_end)
 }
 END_TEST
 
+START_TEST(a_timer_refuses_what_linux_refuses)
+{
+	const struct itimerspec past = { .it_value = { .tv_nsec = 1 } };
+	uint64_t times = 0;
+	char part[4];
+	int fd;
+
+	begin();
+	ck_assert_int_eq(timerfd_create(CLOCK_MONOTONIC, EFD_SEMAPHORE), -1);
+	ck_assert_int_eq(errno, EINVAL);
+	fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC);
+	ck_assert_int_eq(timerfd_settime(fd, 0x100, &past, NULL), -1);
+	ck_assert_int_eq(errno, EINVAL);
+	ck_assert_int_eq(read(fd, part, sizeof(part)), -1);
+	ck_assert_int_eq(errno, EINVAL);
+	ck_assert_int_eq(write(fd, &past, sizeof(times)), -1);
+	ck_assert_int_eq(errno, EINVAL);
+	ck_assert_int_eq(read(eventfd(0, 0), part, sizeof(part)), -1);
+	ck_assert_int_eq(errno, EINVAL);
+	expect("");
+	ck_assert_int_eq(
+		timerfd_settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &past, NULL), 0);
+	ck_assert_int_eq(read(fd, &times, sizeof(times)), sizeof(times));
+	ck_assert_uint_eq(times, 1);
+	fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
+	ck_assert_int_eq(read(fd, &times, sizeof(times)), -1);
+	ck_assert_int_eq(errno, EAGAIN);
+}
+END_TEST
+
 START_TEST(a_timer_of_the_longest_time_does_not_expire)
 {
 	struct itimerspec value = { .it_value = longest, .it_interval = longest };
@@ -387,6 +417,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_sleep_of_the_longest_time_does_not_end, 2, NULL);
 	unit_add(suite, a_wait_of_the_longest_time_for_descriptors_does_not_end, 5, NULL);
 	unit_add(suite, a_wait_for_a_lock_until_the_end_of_time_does_not_end, 1, NULL);
+	unit_add(suite, a_timer_refuses_what_linux_refuses, 1, NULL);
 	unit_add(suite, a_timer_of_the_longest_time_does_not_expire, 2, NULL);
 	unit_add(suite, a_timer_whose_descriptor_is_another_file_now_writes_nothing_there, 1, NULL);
 	unit_add(suite, a_timer_expires_once_for_a_process_and_its_child, 1, NULL);

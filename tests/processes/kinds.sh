@@ -1,0 +1,39 @@
+#!/bin/sh
+# Programs of several threads or processes, by what these wait for: in lockstep none is preempted,
+# two runs are the same, and what they print is what they print without it.
+. "$(dirname "$0")/../datsim/begin.sh"
+kinds=$top/tests/processes/kinds/kinds
+needs "$kinds"
+XDG_RUNTIME_DIR=$scratch
+export XDG_RUNTIME_DIR
+cd "$scratch" || exit 99
+
+# step KIND TRACE OUT: a run in lockstep. None opens an adapter, of which datsim run complains.
+step() {
+	timeout 60 "$datsim" run --lockstep --seed 3 --trace "$2" -- "$kinds" "$1" \
+		< /dev/null > "$3" 2> noise
+	[ $? = 1 ] && grep -q 'no simulated adapter' noise
+}
+
+same() {
+	"$kinds" "$1" > plain < /dev/null && step "$1" one one.out && step "$1" two two.out &&
+		diff plain one.out && cmp one two && cmp one.out two.out && ! grep preempted one
+}
+
+title() {
+	case $1 in
+	c11) echo "threads of C11 give their turns up" ;;
+	exec) echo "a parent hears at once that its child's descriptors were closed by exec" ;;
+	sender) echo "programs know by its process id who sent a signal" ;;
+	shared) echo "processes wait for locks and semaphores that they share" ;;
+	esac
+}
+
+for kind in c11 exec sender shared; do
+	if has_verbs; then
+		holds "$(title "$kind")" same "$kind"
+	else
+		cannot "libdat-turns.so is not built" "$(title "$kind")"
+	fi
+done
+echo "1..$n"

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * kinds KIND - a program of several threads or processes without an adapter, which wait for each
+ * other in one of the ways that programs have. What it prints is the same on each Linux, so it has
+ * to be the same in lockstep, too.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <threads.h>
+#include <unistd.h>
+
+#define ROUNDS 5
+
+static void must(int good, const char *what)
+{
+	if (good)
+		return;
+	printf("kinds: %s\n", what);
+	exit(1);
+}
+
+static void sleep_ms(int ms)
+{
+	usleep((useconds_t)ms * 1000);
+}
+
+/* ---- threads of C11, which hand a number to and fro ---- */
+
+static mtx_t mutex;
+static cnd_t changed;
+static once_flag once = ONCE_FLAG_INIT;
+static int number;
+
+static void begin_slowly(void)
+{
+	thrd_sleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	puts("once");
+}
+
+static int count_odd(void *arg)
+{
+	call_once(&once, begin_slowly);
+	for (int i = 0; i < ROUNDS; i++) {
+		mtx_lock(&mutex);
+		while (number % 2 == 0)
+			cnd_wait(&changed, &mutex);
+		printf("odd %d\n", number++);
+		cnd_signal(&changed);
+		mtx_unlock(&mutex);
+	}
+	return arg ? 7 : 0;
+}
+
+static int sleep_in_c(void *arg)
+{
+	thrd_sleep(&(struct timespec){ .tv_nsec = 200000000 }, NULL);
+	puts("slept");
+	return arg != NULL;
+}
+
+static int run_c11(void)
+{
+	thrd_t thread;
+	int result;
+
+	mtx_init(&mutex, mtx_plain);
+	cnd_init(&changed);
+	thrd_create(&thread, count_odd, &number);
+	call_once(&once, begin_slowly);
+	for (int i = 0; i < ROUNDS; i++) {
+		mtx_lock(&mutex);
+		while (number % 2)
+			cnd_wait(&changed, &mutex);
+		printf("even %d\n", number++);
+		cnd_broadcast(&changed);
+		mtx_unlock(&mutex);
+		thrd_yield();
+	}
+	thrd_join(thread, &result);
+	printf("result %d\n", result);
+	thrd_create(&thread, sleep_in_c, NULL);
+	sleep_ms(400);
+	puts("slept longer");
+	thrd_join(thread, NULL);
+	return 0;
+}
+
+/* ---- processes that share locks ---- */
+
+struct shared {
+	pthread_mutex_t mutex, robust;
+	pthread_cond_t changed;
+	pthread_rwlock_t rwlock;
+	pthread_spinlock_t spin;
+	sem_t posted, taken;
+	int number;
+};
+
+static struct shared *shared_new(void)
+{
+	struct shared *s =
+		mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pthread_mutexattr_t of_mutex;
+	pthread_condattr_t of_cond;
+	pthread_rwlockattr_t of_rwlock;
+
+	must(s != MAP_FAILED, "no memory");
+	pthread_mutexattr_init(&of_mutex);
+	pthread_mutexattr_setpshared(&of_mutex, PTHREAD_PROCESS_SHARED);
+	pthread_mutex_init(&s->mutex, &of_mutex);
+	pthread_mutexattr_setrobust(&of_mutex, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(&s->robust, &of_mutex);
+	pthread_condattr_init(&of_cond);
+	pthread_condattr_setpshared(&of_cond, PTHREAD_PROCESS_SHARED);
+	pthread_cond_init(&s->changed, &of_cond);
+	pthread_rwlockattr_init(&of_rwlock);
+	pthread_rwlockattr_setpshared(&of_rwlock, PTHREAD_PROCESS_SHARED);
+	pthread_rwlock_init(&s->rwlock, &of_rwlock);
+	pthread_spin_init(&s->spin, PTHREAD_PROCESS_SHARED);
+	sem_init(&s->posted, 1, 0);
+	sem_init(&s->taken, 1, 0);
+	return s;
+}
+
+/* Each at its turn, by the number. */
+static void shared_count(struct shared *s, int mine, const char *name)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		pthread_mutex_lock(&s->mutex);
+		while (s->number % 2 != mine)
+			pthread_cond_wait(&s->changed, &s->mutex);
+		printf("%s %d\n", name, s->number++);
+		pthread_cond_signal(&s->changed);
+		pthread_mutex_unlock(&s->mutex);
+	}
+}
+
+static void shared_child(struct shared *s)
+{
+	shared_count(s, 1, "child");
+	sem_wait(&s->posted);
+	puts("child posted");
+	pthread_rwlock_rdlock(&s->rwlock);
+	puts("child reads");
+	pthread_rwlock_unlock(&s->rwlock);
+	pthread_spin_lock(&s->spin);
+	puts("child spins");
+	pthread_mutex_lock(&s->robust);
+	sem_post(&s->taken);
+	sleep_ms(1);
+	_exit(0);
+}
+
+static int run_shared(void)
+{
+	struct shared *s = shared_new();
+	pid_t child = fork();
+
+	if (child == 0)
+		shared_child(s);
+	shared_count(s, 0, "parent");
+	pthread_spin_lock(&s->spin);
+	pthread_rwlock_wrlock(&s->rwlock);
+	sleep_ms(1);
+	sem_post(&s->posted);
+	sleep_ms(1);
+	puts("parent wrote");
+	pthread_rwlock_unlock(&s->rwlock);
+	sleep_ms(1);
+	puts("parent spun");
+	pthread_spin_unlock(&s->spin);
+	sem_wait(&s->taken);
+	must(pthread_mutex_lock(&s->robust) == EOWNERDEAD, "its owner lives");
+	must(pthread_mutex_consistent(&s->robust) == 0, "it is inconsistent");
+	must(pthread_mutex_unlock(&s->robust) == 0, "it is not locked");
+	must(waitpid(child, NULL, 0) == child, "no child");
+	puts("repaired");
+	return 0;
+}
+
+/* ---- a child that replaces its program, which closes a pipe ---- */
+
+static int run_exec(void)
+{
+	struct timespec before, after;
+	int ends[2];
+	pid_t child;
+	char byte;
+
+	must(pipe2(ends, O_CLOEXEC) == 0, "no pipe");
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	child = vfork();
+	if (child == 0) {
+		execlp("sleep", "sleep", "9", (char *)NULL);
+		_exit(1);
+	}
+	close(ends[1]);
+	must(read(ends[0], &byte, 1) == 0, "the pipe is not closed");
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	printf("closed %s\n", after.tv_sec - before.tv_sec < 8 ? "at once" : "late");
+	kill(child, SIGKILL);
+	must(waitpid(child, NULL, 0) == child, "no child");
+	return 0;
+}
+
+/* ---- who sent a signal, or ended ---- */
+
+static volatile pid_t sender;
+
+static void note_sender(int sig, siginfo_t *info, void *context)
+{
+	(void)sig;
+	(void)context;
+	sender = info->si_pid;
+}
+
+static pid_t begin_sender(int sig)
+{
+	pid_t parent = getpid(), child = fork();
+
+	if (child != 0)
+		return child;
+	sleep_ms(1);
+	kill(parent, sig);
+	_exit(5);
+}
+
+static void expect_sender(const char *how, pid_t pid, pid_t child)
+{
+	printf("%s: %s\n", how, pid == child ? "the child" : "another process");
+}
+
+/* The signal and the end of the child, by a descriptor. */
+static void read_signals(void)
+{
+	struct signalfd_siginfo info;
+	pid_t child = begin_sender(SIGUSR1);
+	sigset_t set;
+	int fd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGCHLD);
+	fd = signalfd(-1, &set, 0);
+	for (int i = 0; i < 2; i++) {
+		must(read(fd, &info, sizeof(info)) == sizeof(info), "no signal");
+		expect_sender("signalfd", (pid_t)info.ssi_pid, child);
+	}
+	must(waitpid(child, NULL, 0) == child, "no child");
+}
+
+static int run_sender(void)
+{
+	const struct sigaction action = { .sa_sigaction = note_sender, .sa_flags = SA_SIGINFO };
+	struct sigaction old;
+	siginfo_t info = { 0 };
+	sigset_t set;
+	pid_t child;
+	int fd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	must(sigaction(SIGUSR2, &action, NULL) == 0, "no handler");
+	must(sigaction(SIGUSR2, &action, &old) == 0, "no other handler");
+	must(old.sa_sigaction == note_sender, "another handler");
+	child = begin_sender(SIGUSR2);
+	pause();
+	expect_sender("handler", sender, child);
+	must(sigwaitinfo(&set, &info) == SIGCHLD, "another signal");
+	expect_sender("sigwaitinfo", info.si_pid, child);
+	must(waitpid(child, NULL, 0) == child, "no child");
+	read_signals();
+	child = begin_sender(SIGUSR1);
+	fd = pidfd_open(child, 0);
+	must(waitid((idtype_t)P_PIDFD, (id_t)fd, &info, WEXITED) == 0, "no child");
+	expect_sender("waitid", info.si_pid, child);
+	child = fork();
+	if (child == 0)
+		pause();
+	fd = pidfd_open(child, 0);
+	must(pidfd_send_signal(fd, SIGTERM, NULL, 0) == 0, "no process");
+	must(waitid((idtype_t)P_PIDFD, (id_t)fd, &info, WEXITED) == 0, "no child");
+	printf("ended by %d\n", info.si_status);
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(void);
+} kinds[] = { { "c11", run_c11 },
+	      { "exec", run_exec },
+	      { "sender", run_sender },
+	      { "shared", run_shared } };
+
+int main(int argc, char **argv)
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	for (size_t i = 0; argc == 2 && i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strcmp(argv[1], kinds[i].name))
+			return kinds[i].run();
+	fprintf(stderr, "usage: kinds KIND\n");
+	return 2;
+}
