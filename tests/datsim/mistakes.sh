@@ -5,9 +5,16 @@ cd "$scratch" || exit 99
 
 printf "use adapter a@emu0\n    a: dat_pz_query(pz)\n" > good.dsim
 cp /bin/true program
-echo 1..2
+echo 1..5
 
 # A program where a script is wanted.
 expect 2 "^program: expected a script, found a program: .datsim run -- program. runs it" \
 	explore program
 expect 2 "^# program: expected a script, found a program" test program
+
+# A program that cannot be started has an error of its own, and is not one without a library.
+started() { ! "$datsim" run -- "$@" 2>&1 | grep -q "nothing was tested"; }
+chmod 644 good.dsim
+expect 127 "datsim: ./nonesuch exits with 127" run -- ./nonesuch
+holds "which is no program that opened no adapter" started ./nonesuch
+holds "nor is a file that is none" started ./good.dsim

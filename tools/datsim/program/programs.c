@@ -24,8 +24,6 @@
 
 #include "tools/datsim/commands.h"
 
-#define EXIT_CANNOT_RUN   126 /* the codes that shells use */
-#define EXIT_NO_PROGRAM   127
 #define EXIT_SIGNAL_ABOVE 128
 
 #define PREEMPT_MS   "50"

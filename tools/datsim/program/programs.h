@@ -94,6 +94,9 @@ bool programs_has_ended(struct programs *programs, pid_t pid);
 /* Has the limit been reached? */
 bool programs_are_late(struct programs *programs);
 
+#define EXIT_CANNOT_RUN 126 /* the codes that shells use */
+#define EXIT_NO_PROGRAM 127
+
 /* Become the program; if that fails, say why and exit with the code that a shell uses. */
 void program_exec(char **argv) __attribute__((noreturn));
 /* The exit status as a shell reports it. */
@@ -101,8 +104,8 @@ int program_status(int status);
 void program_report(const char *name, int code, struct text *text);
 /*
  * No object was made. opened: its process wrote the trace of a fabric, so it opened a device.
- * apart: it made a fabric of its own.
+ * apart: it made a fabric of its own. code: how it ended.
  */
-void program_tested_nothing(bool opened, bool apart, struct text *text);
+void program_tested_nothing(bool opened, bool apart, int code, struct text *text);
 
 #endif
