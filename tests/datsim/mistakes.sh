@@ -5,7 +5,7 @@ cd "$scratch" || exit 99
 
 printf "use adapter a@emu0\n    a: dat_pz_query(pz)\n" > good.dsim
 cp /bin/true program
-echo 1..5
+echo 1..10
 
 # A program where a script is wanted.
 expect 2 "^program: expected a script, found a program: .datsim run -- program. runs it" \
@@ -18,3 +18,10 @@ chmod 644 good.dsim
 expect 127 "datsim: ./nonesuch exits with 127" run -- ./nonesuch
 holds "which is no program that opened no adapter" started ./nonesuch
 holds "nor is a file that is none" started ./good.dsim
+
+# A node has its name behind -- or +.
+expect 2 "^datsim run: --node is for one program, behind -- or [+]" run --node x ./program
+expect 2 "^datsim explore: --node is for one program" explore --node x ./program
+expect 2 "^datsim show: unknown option --node" show --node x
+expect 2 "^datsim run: expected --node NAME PROGRAM" run ./program + --node
+expect 2 "^datsim run: expected --node NAME PROGRAM" run ./program + --node + ./program
