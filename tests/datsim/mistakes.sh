@@ -5,7 +5,7 @@ cd "$scratch" || exit 99
 
 printf "use adapter a@emu0\n    a: dat_pz_query(pz)\n" > good.dsim
 cp /bin/true program
-echo 1..10
+echo 1..11
 
 # A program where a script is wanted.
 expect 2 "^program: expected a script, found a program: .datsim run -- program. runs it" \
@@ -25,3 +25,7 @@ expect 2 "^datsim explore: --node is for one program" explore --node x ./program
 expect 2 "^datsim show: unknown option --node" show --node x
 expect 2 "^datsim run: expected --node NAME PROGRAM" run ./program + --node
 expect 2 "^datsim run: expected --node NAME PROGRAM" run ./program + --node + ./program
+
+# A schedule that fails may take hours to find: the file for it is tried before.
+expect 2 "^datsim explore: --out nowhere/x.dsim cannot be written: No such file" \
+	explore --out nowhere/x.dsim good.dsim
