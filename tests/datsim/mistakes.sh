@@ -5,7 +5,7 @@ cd "$scratch" || exit 99
 
 printf "use adapter a@emu0\n    a: dat_pz_query(pz)\n" > good.dsim
 cp /bin/true program
-echo 1..11
+echo 1..14
 
 # A program where a script is wanted.
 expect 2 "^program: expected a script, found a program: .datsim run -- program. runs it" \
@@ -29,3 +29,17 @@ expect 2 "^datsim run: expected --node NAME PROGRAM" run ./program + --node + ./
 # A schedule that fails may take hours to find: the file for it is tried before.
 expect 2 "^datsim explore: --out nowhere/x.dsim cannot be written: No such file" \
 	explore --out nowhere/x.dsim good.dsim
+
+# Each variable, with a letter too many; and a name that is near to none.
+misspelt() {
+	for name in $("$datsim" info | grep -o "^  DATSIM_[A-Z_]*"); do
+		env "${name}X=1" "$datsim" info 2>&1 > info.out | grep -F "did you mean $name?" ||
+			return
+	done
+}
+holds "a note says which variable was meant" misspelt
+env DATSIM_LATENCY=7 "$datsim" test good.dsim > out 2> errors
+holds "a name of which the unit is missing is recognised, too" \
+	grep -q "DATSIM_LATENCY, which has no effect; did you mean DATSIM_LATENCY_NS[?]" errors
+holds "a variable of the user stays without one" sh -c "! env DATSIM_HOME=/tmp DATSIM_SEED=1 \
+	\"$datsim\" test good.dsim 2>&1 | grep note"
