@@ -47,6 +47,7 @@ static void program_ended(struct programs *programs, pid_t pid, int status)
 		if (programs->one[i].pid != pid)
 			continue;
 		programs->one[i].pid = 0;
+		programs->one[i].cut = programs->late;
 		programs->one[i].killed = !programs->one[i].stuck && !programs->late &&
 					  WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL &&
 					  programs_is_killed(programs, i);

@@ -23,6 +23,7 @@ struct programs {
 		bool by_signal;          /* of its own: the code is 128 and the signal */
 		bool stuck;              /* it waited forever, and was ended */
 		bool killed;             /* by a fault: that is no failure of its own */
+		bool cut;                /* it ended when the time of the run was over */
 		bool outside;            /* of lockstep: it did not join in time */
 		uint64_t back_ns;        /* it starts again, at this virtual time; 0: no */
 		char *faults; /* what is left to it of FAULTS_VARIABLE; NULL: all of it */
