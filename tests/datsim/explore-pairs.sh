@@ -32,7 +32,7 @@ cd "$scratch" || exit 99
 ulimit -c 0
 unset UBSAN_OPTIONS
 runs=${RUNS:-10}
-tests=105
+tests=107
 # Programs start slowly then, and each of these starts a dozen of them, or more.
 if ${NM:-nm} "$datsim" | grep -q __asan_init; then
 	runs=${RUNS:-3}
@@ -396,6 +396,12 @@ found.dsim -- --node a [^ ]*behaves fail \+ --node b [^ ]*behaves well\$"
 	ends 4 'hangs' sleep --hang 0.1
 	holds "a replay of programs that hang ends" replay_says \
 		'.*datsim run --lockstep --hang 0.1 '
+	# The one that failed is what there is to repair, not the one that waits for it.
+	expect 4 'hangs \(it was ended after a while\), and before that a ended with 7' \
+		explore --lockstep --runs 10 --faults rnr --hang 0.1 --store both --no-shrink -- \
+		--node a "$behaves" fail + --node b "$behaves" sleep
+	holds "nor is it kept with those in which none failed" \
+		grep -q '^# ending: hangs; a ended with 7' both/hang-*.dsim
 fi
 expect 0 '^behaves: 3 schedules of seed 1 hold' explore --lockstep --runs 3 --faults turns -- \
 	"$behaves" well

@@ -62,7 +62,7 @@ printf 'libdat trace 1\n# seed=1\n10 emu0.ep1 create\n# end lines=2\n' > cut.tra
 printf 'libdat trace 1\n# seed=1\nten emu0.ep1 create\n' > text.trace
 printf 'libdat trace 1\n5 emu0.ep1 create\n# end lines=1\n' > whole.trace
 
-echo 1..110
+echo 1..111
 expect 2 'expected a command'
 expect 2 'true \+ true2 opened no simulated adapter' explore -- true + true
 expect 0 'datsim test  *run scripts as tests' --help
@@ -94,6 +94,9 @@ expect 1 'the script failed, but not as it says' test fails-otherwise.dsim
 expect 2 'is no regular expression' test no-regex.dsim
 expect 2 'for a brace' test interval.dsim
 expect 4 'does not become quiet' test busy.dsim
+# What was due when the script began is due now, not in six hundred years.
+printf 'use connected a@emu0 b@emu1\nfault adapter a down\n' > due.dsim
+expect 1 '^#   1 event of the fabric, the next at 0us$' test due.dsim
 expect 0 '^ok 1 - call-faults.dsim' test call-faults.dsim
 expect 2 '^# bad.dsim:1:12: expected an actor' test bad.dsim
 expect 2 'nonesuch.dsim: No such file' test nonesuch.dsim

@@ -15,4 +15,10 @@ extern const char about_test[], details_test[], about_show[], details_show[], ab
 	about_conformance[], details_conformance[], about_sweep[], about_hwcheck[], about_env[],
 	details_hwcheck[], about_merge[];
 
+/*
+ * Say on stderr which variables of the environment libdat does not read, and which one was probably
+ * meant: DATSIM_LATENCY for DATSIM_LATENCY_NS. A name that is near to none may be the user's own.
+ */
+void knob_names_check(const char *command);
+
 #endif

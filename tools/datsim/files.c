@@ -54,11 +54,34 @@ bad:
 	return false;
 }
 
+/* As in `datsim explore ./server`: its bytes would be a hundred mistakes of a script. */
+static bool is_program(const char *path)
+{
+	static const char elf[] = { 0x7f, 'E', 'L', 'F' };
+	char head[sizeof(elf)];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool program;
+
+	if (fd < 0)
+		return false;
+	program = pread(fd, head, sizeof(head), 0) == sizeof(head) &&
+		  !memcmp(head, elf, sizeof(head));
+	close(fd);
+	return program;
+}
+
 bool read_script(const char *path, struct text *content, struct text *error)
 {
 	static const char mark[] = "\xef\xbb\xbf";
 	size_t n = sizeof(mark) - 1;
 
+	if (is_program(path)) {
+		text_add(error,
+			 "%s: expected a script, found a program: `datsim run -- %s` runs it, "
+			 "`datsim explore -- %s` explores it\n",
+			 path, path, path);
+		return false;
+	}
 	if (!read_whole(path, SCRIPT_BYTES_MAX, content, error))
 		return false;
 	if (content->length >= n && !memcmp(content->s, mark, n)) {

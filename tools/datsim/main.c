@@ -109,6 +109,7 @@ static int datsim_run(int argc, char **argv)
 	if (!command)
 		return unknown_command(argv[1]);
 	keep_whole_traces(command);
+	knob_names_check(command->name);
 	return command->run(argv + 1);
 }
 

@@ -92,6 +92,11 @@ static int unknown_option(const struct command *command, const char *word)
 	struct text name = { 0 };
 	int code;
 
+	if (!strcmp(word, "--node") && command->operands && strstr(command->operands, "PROGRAM"))
+		return usage_error(command->name,
+				   "--node is for one program, behind -- or +: datsim %s -- --node "
+				   "NAME PROGRAM ...",
+				   command->name);
 	for (option = command->options; option && option->name; option++)
 		names[count++] = option->name;
 	text_append(&name, word, length);

@@ -2,9 +2,12 @@
 /* datsim explore: its command line. */
 #include "campaign.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/datsim/commands.h"
 #include "tools/datsim/files.h"
@@ -143,6 +146,24 @@ static bool outputs_differ(const struct course *course, const char *command, con
 	return files_differ(command, files);
 }
 
+/* A failure may take hours to find, so the folder for it is looked at before. */
+static bool out_has_folder(const struct course *course)
+{
+	const char *slash = course->out ? strrchr(course->out, '/') : NULL;
+	struct text folder = { 0 };
+	bool good;
+
+	text_append(&folder, course->out ? course->out : ".",
+		    slash ? (size_t)(slash - course->out) + 1 : 0);
+	text_add(&folder, ".");
+	good = !course->out || faccessat(AT_FDCWD, text_of(&folder), W_OK | X_OK, AT_EACCESS) == 0;
+	if (!good)
+		usage_error("explore", "--out %s cannot be written: %s", course->out,
+			    strerror(errno));
+	text_free(&folder);
+	return good;
+}
+
 /* Programs, of which the command line has any number. Several run in lockstep. */
 int explore_named(struct course *course, const char *command, char **words)
 {
@@ -196,6 +217,8 @@ static int run_command(char **argv)
 		return usage_error("explore", "--failures, --resume and --no-shrink want --store");
 	if (!program && (!emu_is_chosen("explore", "scripts are explored") ||
 			 !outputs_differ(&course, "explore", "the script", what.word[0])))
+		return EXIT_USAGE;
+	if (!out_has_folder(&course))
 		return EXIT_USAGE;
 	if (!course.failures)
 		course.failures = course.store ? UINT64_MAX : 1;

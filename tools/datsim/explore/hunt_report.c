@@ -329,8 +329,9 @@ static void print_schedule(const struct hunt *hunt, const struct lines *lines)
 	campaign_add_before(hunt->campaign, course_before(hunt->course, hunt->number), &what);
 	printf("%s: schedule %llu of seed %llu%s %s; shrunk to %zu line%s:\n\n",
 	       text_of(&hunt->title), (unsigned long long)hunt->number,
-	       (unsigned long long)hunt->course->seed, hunt->failure.who[0] ? ":" : "",
-	       text_of(&what), lines->count, lines->count == 1 ? "" : "s");
+	       (unsigned long long)hunt->course->seed,
+	       hunt->failure.who[0] && hunt->failure.how != ENDED_HUNG ? ":" : "", text_of(&what),
+	       lines->count, lines->count == 1 ? "" : "s");
 	for (size_t i = 0; i < lines->count; i++)
 		printf("  %s\n", lines->line[i].text);
 	printf("\n%s%s", text_of(&hunt->explained), hunt->explained.length ? "\n" : "");

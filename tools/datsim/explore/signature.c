@@ -186,7 +186,7 @@ void signature_ending(struct text *ending, const struct outcome *outcome, const 
 {
 	const char *what = outcome->what;
 
-	if (outcome->who[0]) {
+	if (outcome->who[0] && outcome->how != ENDED_HUNG) {
 		add_node(ending, outcome->who, strlen(outcome->who));
 		text_add(ending, " ");
 	}
@@ -211,9 +211,17 @@ void signature_ending(struct text *ending, const struct outcome *outcome, const 
 		text_add(ending, "breaks a rule; ");
 		add_plain(ending, what, strcspn(what, ":"));
 		break;
-	case ENDED_WELL:
 	case ENDED_HUNG:
-		text_add(ending, outcome->how == ENDED_HUNG ? "hangs" : "ends well");
+		text_add(ending, "hangs");
+		if (!outcome->who[0])
+			break;
+		text_add(ending, "; ");
+		add_node(ending, outcome->who, strlen(outcome->who));
+		text_add(ending, " ended with %d", outcome->code);
+		add_said(ending, said);
+		break;
+	case ENDED_WELL:
+		text_add(ending, "ends well");
 		break;
 	}
 }

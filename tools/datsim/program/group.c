@@ -12,12 +12,12 @@
 
 #define EXIT_SIGNAL_ABOVE 128
 
-/* The first program that a signal ended, or whose exit status was not 0; -1: none. */
+/* The first program that a signal ended, or whose exit status was not 0, by itself; -1: none. */
 static int first_failed(const struct programs *programs, bool by_signal)
 {
 	for (int i = 0; i < programs->count; i++)
-		if (!programs->one[i].stuck && programs->one[i].code != 0 &&
-		    programs->one[i].by_signal == by_signal)
+		if (!programs->one[i].stuck && !programs->one[i].cut &&
+		    programs->one[i].code != 0 && programs->one[i].by_signal == by_signal)
 			return i;
 	return -1;
 }
@@ -45,12 +45,17 @@ void group_outcome(const struct programs *programs, struct outcome *outcome)
 	bool by_signal = i >= 0;
 
 	*outcome = (struct outcome){ .how = ENDED_WELL };
-	if (programs->late) {
-		outcome->how = ENDED_HUNG;
-		return;
-	}
 	if (i < 0)
 		i = first_failed(programs, false);
+	if (programs->late) {
+		outcome->how = ENDED_HUNG;
+		if (i < 0)
+			return;
+		/* The others may have waited for this one: it is what there is to repair. */
+		outcome->code = programs->one[i].code;
+		snprintf(outcome->who, sizeof(outcome->who), "%s", programs->one[i].name);
+		return;
+	}
 	if (i < 0) {
 		find_stuck(programs, outcome);
 		return;

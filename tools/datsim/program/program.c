@@ -197,8 +197,9 @@ static void add_exit(const struct program *program, int code, struct text *text)
 }
 
 /* What the trace says. False: it proves nothing, and `faults` says why. */
-static bool add_account(const struct program *program, const char *trace, struct text *content,
-			struct account *account, struct text *text, struct text *faults)
+static bool add_account(const struct program *program, const char *trace, int code,
+			struct text *content, struct account *account, struct text *text,
+			struct text *faults)
 {
 	bool good = access(trace, F_OK) == 0;
 
@@ -209,7 +210,7 @@ static bool add_account(const struct program *program, const char *trace, struct
 		account_print(account, text, "  ");
 	else
 		program_tested_nothing(good && !program->several.count, account->apart.count > 0,
-				       faults);
+				       code, faults);
 	if (!good || !account->opened)
 		return false;
 	text_append(faults, text_of(&account->watch.violations), account->watch.violations.length);
@@ -237,7 +238,7 @@ static void program_report_all(const struct program *program, const char *trace,
 		text_put(&text, "  on a device, which has no trace: the number of times that "
 				"faults acted is unknown\n");
 	else
-		good = add_account(program, trace, &content, &account, &text, &faults);
+		good = add_account(program, trace, code, &content, &account, &text, &faults);
 	if (program->trace && content.length) {
 		text_add(&text, "  %-10s %s (datsim show ", "trace", trace);
 		path_add(&text, trace);

@@ -24,8 +24,6 @@
 
 #include "tools/datsim/commands.h"
 
-#define EXIT_CANNOT_RUN   126 /* the codes that shells use */
-#define EXIT_NO_PROGRAM   127
 #define EXIT_SIGNAL_ABOVE 128
 
 #define PREEMPT_MS   "50"
@@ -49,6 +47,7 @@ static void program_ended(struct programs *programs, pid_t pid, int status)
 		if (programs->one[i].pid != pid)
 			continue;
 		programs->one[i].pid = 0;
+		programs->one[i].cut = programs->late;
 		programs->one[i].killed = !programs->one[i].stuck && !programs->late &&
 					  WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL &&
 					  programs_is_killed(programs, i);

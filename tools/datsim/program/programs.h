@@ -23,6 +23,7 @@ struct programs {
 		bool by_signal;          /* of its own: the code is 128 and the signal */
 		bool stuck;              /* it waited forever, and was ended */
 		bool killed;             /* by a fault: that is no failure of its own */
+		bool cut;                /* it ended when the time of the run was over */
 		bool outside;            /* of lockstep: it did not join in time */
 		uint64_t back_ns;        /* it starts again, at this virtual time; 0: no */
 		char *faults; /* what is left to it of FAULTS_VARIABLE; NULL: all of it */
@@ -94,6 +95,9 @@ bool programs_has_ended(struct programs *programs, pid_t pid);
 /* Has the limit been reached? */
 bool programs_are_late(struct programs *programs);
 
+#define EXIT_CANNOT_RUN 126 /* the codes that shells use */
+#define EXIT_NO_PROGRAM 127
+
 /* Become the program; if that fails, say why and exit with the code that a shell uses. */
 void program_exec(char **argv) __attribute__((noreturn));
 /* The exit status as a shell reports it. */
@@ -101,8 +105,8 @@ int program_status(int status);
 void program_report(const char *name, int code, struct text *text);
 /*
  * No object was made. opened: its process wrote the trace of a fabric, so it opened a device.
- * apart: it made a fabric of its own.
+ * apart: it made a fabric of its own. code: how it ended.
  */
-void program_tested_nothing(bool opened, bool apart, struct text *text);
+void program_tested_nothing(bool opened, bool apart, int code, struct text *text);
 
 #endif

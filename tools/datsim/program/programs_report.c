@@ -20,8 +20,11 @@ void program_report(const char *name, int code, struct text *text)
 		text_add(text, "exits with %d\n", code);
 }
 
-void program_tested_nothing(bool opened, bool apart, struct text *text)
+void program_tested_nothing(bool opened, bool apart, int code, struct text *text)
 {
+	/* The shell, or program_exec, has said already why it could not be started. */
+	if (code == EXIT_CANNOT_RUN || code == EXIT_NO_PROGRAM)
+		return;
 	text_add(text,
 		 apart ? "  it made a fabric of its own (dat_sim_create), which takes no part in "
 			 "lockstep: nothing was tested. Run it without --lockstep\n"

@@ -64,7 +64,13 @@ static char **take_one(struct programs *programs, const char *command, char **ar
 		usage_error(command, "expected at most %d programs", i);
 		return NULL;
 	}
-	if (argv[0] && !strcmp(argv[0], "--node") && argv[1] && argv[2]) {
+	if (argv[0] && !strcmp(argv[0], "--node")) {
+		if (!argv[1] || programs_is_separator(argv[1]) || !argv[2] ||
+		    programs_is_separator(argv[2])) {
+			usage_error(command, "expected --node NAME PROGRAM: a name for the "
+					     "fabric, and the program that has it");
+			return NULL;
+		}
 		programs->one[i].node = argv[1];
 		argv += 2;
 	}

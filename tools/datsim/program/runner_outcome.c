@@ -18,7 +18,7 @@ bool same_outcome(const struct outcome *a, const struct outcome *b)
 
 void outcome_add(struct text *text, const struct outcome *outcome)
 {
-	if (outcome->who[0])
+	if (outcome->who[0] && outcome->how != ENDED_HUNG)
 		text_add(text, "%s ", outcome->who);
 	switch (outcome->how) {
 	case ENDED_WELL:
@@ -37,6 +37,9 @@ void outcome_add(struct text *text, const struct outcome *outcome)
 	case ENDED_HUNG:
 		text_add(text, "hangs (%s)",
 			 outcome->what[0] ? outcome->what : "it was ended after a while");
+		if (outcome->who[0])
+			text_add(text, ", and before that %s ended with %d", outcome->who,
+				 outcome->code);
 		break;
 	case ENDED_LEFT:
 		text_add(text, "leaves %d object%s (%s)", outcome->code,

@@ -187,7 +187,8 @@ static void take_pending(struct run *run)
 	if (dat_sim_pending(run->sim, &events, &next) == DAT_SUCCESS && events > 0) {
 		text_add(text, "%d event%s of the fabric, the next at ", events,
 			 events == 1 ? "" : "s");
-		text_time(text, next - run->origin_ns);
+		/* Due in the set-up, as a fault without a time, is due now. */
+		text_time(text, next > run->origin_ns ? next - run->origin_ns : 0);
 		text_add(text, "\n");
 	}
 	for (i = 0; i < run->hold_count; i++) {
