@@ -338,8 +338,7 @@ struct emu_adapter {
 	uint32_t generation;      /* grows with each adapter that has this entry */
 	uint16_t process;         /* the process that opened it; 0 in a private fabric */
 	char name[EMU_NAME];
-	int qps, cqs, srqs, mrs, mws, pds, listeners;
-	int front_mrs; /* NIC_ACCESS_OF_FRONT, which mrs leaves out */
+	int qps, cqs, srqs, mrs, mws, pds, listeners, front_mrs; /* mrs leaves the front's out */
 };
 
 struct emu_config {
