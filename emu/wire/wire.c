@@ -113,14 +113,6 @@ void emu_wire_rewind(struct emu_world *w, struct emu_qp *qp, uint32_t index, uin
 	qp->wire_packet = packet;
 }
 
-void emu_wire_passed(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t packet)
-{
-	if (!emu_profile(w)->in_order || qp->wire_index != index || qp->wire_packet != packet)
-		return;
-	qp->wire_packet = packet + 1;
-	schedule_data(w, qp, index, packet + 1);
-}
-
 void emu_wire_answered(struct emu_world *w, struct emu_qp *qp)
 {
 	if ((int32_t)(qp->sq.get - qp->wire_index) <= 0)
@@ -263,13 +255,28 @@ static bool packet_arrives(struct emu_world *w, struct emu_event *event, const s
 	return true;
 }
 
+/*
+ * The packet was parked. If that was before observing began, the train still expects it, and
+ * nothing else would bring the packets behind it.
+ */
+static void parked_arrives(struct emu_world *w, const struct emu_event *event)
+{
+	struct emu_packet p;
+
+	if (emu_profile(w)->in_order && is_data(event) && emu_packet_of(w, event, &p) && p.source &&
+	    p.target && p.index == p.source->wire_index && p.packet == p.source->wire_packet)
+		start_next(w, &p);
+}
+
 bool emu_wire_takes(struct emu_world *w, struct emu_event *event)
 {
 	bool marked = emu_wire_marked(event), train, taken;
 	struct emu_packet p;
 
-	if (event->order & EMU_EV_ARRIVED)
+	if (event->order & EMU_EV_ARRIVED) {
+		parked_arrives(w, event);
 		return false;
+	}
 	if (!emu_packet_of(w, event, &p)) {
 		event->packet &= PACKET_MASK;
 		if (marked)

@@ -121,8 +121,6 @@ static inline uint32_t emu_wire_psn(struct emu_world *w, const struct emu_qp *qp
 void emu_wire_count(struct emu_world *w, struct emu_qp *qp, uint32_t index);
 /* qp retransmits from this packet on. */
 void emu_wire_rewind(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t packet);
-/* This packet of qp has come without the wire: it was parked when observing began. */
-void emu_wire_passed(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t packet);
 /* All requests before sq.get are acknowledged. */
 void emu_wire_answered(struct emu_world *w, struct emu_qp *qp);
 
