@@ -18,7 +18,7 @@ END
 mkdir folder suite
 { head -n 1 "$here/../scripts/watermark/low-watermark.dsim" && cat good.dsim; } > suite/good.dsim
 : > empty
-head -c 300000 "$datsim" > binary
+tail -c +5 "$datsim" | head -c 300000 > binary # no ELF file, which explore would name
 cp binary binary.dsim
 truncate -s 400M huge.dsim
 printf 'use connected a@emu0 b@emu1\n a: \033[31mred\302\233\377\n' > colours.dsim

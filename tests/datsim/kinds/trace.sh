@@ -82,7 +82,7 @@ packet "a Send with immediate data goes to the number of the QP" 5 "0x000012 123
 	infiniband.bth.destqp infiniband.immdt
 packet "a Write with immediate data has the key and the length, too" 11 "0x00000201 64 12345678" \
 	infiniband.reth.r_key infiniband.reth.dmalen infiniband.immdt
-packet "a Send that invalidates has the key" 23 "08000101" infiniband.ieth
+packet "a Send that invalidates has the key" 23 "0c000101" infiniband.ieth
 packet "a compare and swap has its operands and asks for an answer" 19 "0x00000201 7 0 1" \
 	infiniband.reth.r_key infiniband.atomiceth.swapdt infiniband.atomiceth.cmpdt \
 	infiniband.bth.a
