@@ -351,10 +351,24 @@ bool knob_fabric_config(struct nic_config *config, const char *fabric)
 	return knob_numbers(config) && knob_complete(config) && knob_read_shared(config, fabric);
 }
 
+/* Ruling E11. datsim run reads the script, and passes its faults on as DATSIM_FAULTS. */
+static bool knob_has_no_script(void)
+{
+	const char *script = process_env("DATSIM_SCRIPT");
+
+	if (script)
+		say("DATSIM_SCRIPT=%.64s: expected the program to be run by datsim run, which "
+		    "reads the script: datsim run -- PROGRAM",
+		    script);
+	return !script;
+}
+
 bool knob_config(struct nic_config *config)
 {
 	const char *fabric = process_env("DATSIM_FABRIC");
 
+	if (!knob_has_no_script())
+		return false;
 	if (fabric)
 		return knob_fabric_config(config, fabric);
 	return knob_numbers(config) && knob_complete(config);

@@ -28,7 +28,7 @@ echo 'fault link emu1>b drop' > actor.dsim
 echo 'fault qp emu1.ep rnr' > ep.dsim
 echo 'fault link emu1>emu0 dorp' > word.dsim
 
-echo 1..80
+echo 1..86
 expect 0 'left +nothing' run -- "$top/examples/srq_server"
 expect 0 '800 RECV, .*12 ASYNC_SRQ_LOW_WATERMARK' run "$top/examples/srq_server"
 expect 0 '400 replies verified' run --quiet "$top/examples/srq_server"
@@ -58,6 +58,19 @@ holds "one that need not happen" grep -q 'optional: 0 times$' out
 holds "the script's fabric settings are in the trace" grep -q '^# latency_ns=3000$' faults.trace
 holds "the trace names the script and is replayed" "$datsim" replay faults.trace
 expect 0 'verified' run --script faults.dsim --quiet --seed 5 "$top/examples/srq_server"
+# Ruling E11: DATSIM_SCRIPT is another way to name it.
+DATSIM_SCRIPT=faults.dsim
+export DATSIM_SCRIPT
+expect 0 'faults.dsim:2: fault link emu0>emu1 drop opcode=SEND nth=3: 1 time$' run \
+	--trace named.trace "$top/examples/srq_server"
+expect 1 'never.dsim:1: fault' run --quiet --script never.dsim "$top/examples/srq_server"
+expect 0 'DATSIM_SCRIPT +set' info
+"$top/examples/srq_server" > out 2>&1
+status=$?
+holds "a program by itself is told that it needs datsim run" [ $status -ne 0 ]
+holds "and what for" grep -q 'DATSIM_SCRIPT=faults.dsim: expected the program to be run by' out
+unset DATSIM_SCRIPT
+holds "a trace made with DATSIM_SCRIPT is replayed" "$datsim" replay named.trace
 expect 1 'never.dsim:1: fault .*WRITE: 0 times; .*; passed: [0-9]+ packets: .*SEND' run --quiet \
 	--script never.dsim "$top/examples/srq_server"
 expect 5 'never.dsim:1: .*0 times' run --script never.dsim "$forgets" emu0 close

@@ -87,7 +87,8 @@ static void print_texts(const struct text_knob *texts, size_t n)
 	}
 }
 
-static int print_knobs(void)
+/* `script`: is DATSIM_SCRIPT set? */
+static int print_knobs(bool script)
 {
 	DAT_SIM_CONFIG config;
 	const char *trace = getenv("DATSIM_TRACE"), *backend = getenv("DAT_PROVIDER");
@@ -123,6 +124,8 @@ static int print_knobs(void)
 	       "wait: a wait for an event that cannot come blocks, until a signal; or abort");
 	printf("  %-23s %15s  %s\n", "DATSIM_FAULTS", faults ? "set" : "-",
 	       "faults, as `datsim run --script` passes them to a program");
+	printf("  %-23s %15s  %s\n", "DATSIM_SCRIPT", script ? "set" : "-",
+	       "datsim run: the script of faults, where --script names none");
 	printf("  %-23s %15s  %s\n", "DATSIM_HOSTILE", hostile ? "set" : "-",
 	       "as unkind as devices may be: watch=posted,poison=on,...; or all");
 	print_texts(shared, ARRAY_SIZE(shared));
@@ -273,12 +276,14 @@ static int print_adapters(void)
 static int run_command(char **argv)
 {
 	struct operands none;
+	bool script = getenv("DATSIM_SCRIPT") != NULL;
 	int code, knobs_code;
 
 	if (!options_read(&command_info, argv, NULL, &none))
 		return none.code;
+	unsetenv("DATSIM_SCRIPT"); /* only datsim run takes it: no adapter opens with it */
 	code = print_adapters();
-	knobs_code = print_knobs();
+	knobs_code = print_knobs(script);
 	return code ? code : knobs_code;
 }
 

@@ -12,13 +12,14 @@
 /* Without the prefix, which would make all of them look alike. */
 static const char prefix[] = "DATSIM_";
 static const char *const names[] = {
-	"ADDRESSES",  "BACK_NS",        "BANDWIDTH_BPS",   "COPY",
-	"FABRIC",     "FAULTS",         "FORKS",           "HOSTILE",
-	"LATENCY_NS", "LINK_LAYER",     "LOCKSTEP",        "LOCK_MS",
-	"MTU",        "NODE",           "POLL_QUANTUM_NS", "PROFILE",
-	"RETRY",      "RETRY_TIMER_NS", "RNR_RETRY",       "RNR_TIMER_NS",
-	"SEED",       "STUCK",          "TRACE",           "TRACE_BYTES",
-	"TRACE_LAST", "TURNS",          "VERBS",           "VERBS_NAME",
+	"ADDRESSES",   "BACK_NS",        "BANDWIDTH_BPS",   "COPY",
+	"FABRIC",      "FAULTS",         "FORKS",           "HOSTILE",
+	"LATENCY_NS",  "LINK_LAYER",     "LOCKSTEP",        "LOCK_MS",
+	"MTU",         "NODE",           "POLL_QUANTUM_NS", "PROFILE",
+	"RETRY",       "RETRY_TIMER_NS", "RNR_RETRY",       "RNR_TIMER_NS",
+	"SCRIPT",      "SEED",           "STUCK",           "TRACE",
+	"TRACE_BYTES", "TRACE_LAST",     "TURNS",           "VERBS",
+	"VERBS_NAME",
 };
 
 /* The name that was probably meant; NULL: the word is a name, or near to none. */

@@ -47,7 +47,7 @@ struct program {
 	bool late;        /* it took longer, and was killed */
 	struct text hung; /* what it did all the time, then, or when a signal ended it */
 	struct hang_look look;
-	struct text script_text;
+	struct text script_name, script_text;
 	struct program_script faults;
 	struct programs several; /* count 0: a single program */
 	struct ended ended;
@@ -88,9 +88,7 @@ static bool is_watched(const struct program *program)
 	return ways && (strstr(ways, "watch=posted") || strstr(ways, "all"));
 }
 
-/*
- * Tracing makes a message between processes ten times as slow, so trace only if the trace is used.
- */
+/* Tracing takes half of the speed of messages between processes. */
 static bool is_traced(const struct program *program)
 {
 	return program->trace || program->capture || program->script || !program->quiet ||
@@ -444,7 +442,10 @@ static void keep_whole_trace(const struct program *program)
 
 static int run_command(char **argv)
 {
-	struct program program = { .profile = -1 };
+	struct program program = {
+		.profile = -1,
+		.several = { .patient = true, .ended = &program.ended, .look = &program.look }
+	};
 	struct text trace = { 0 }, command = { 0 };
 	struct operands words;
 	int code;
@@ -461,12 +462,10 @@ static int run_command(char **argv)
 					  "output, found a terminal: add | wireshark -k -i -");
 	keep_whole_trace(&program);
 	program.argv = words.word;
-	program.several.ended = &program.ended;
 	program.several.limit = program.hang;
-	program.several.patient = true;
-	program.several.look = &program.look;
 	program.has_seed = option_given(&command_run, &words, "--seed");
 	add_command(&command, argv, words.word); /* before knobs are set for the program */
+	program.script = program_script_named(program.script, &program.script_name);
 	code = EXIT_USAGE;
 	if (program_split(&program) && outputs_differ(&program) && load_script(&program) &&
 	    clear_trace(&program)) {
@@ -483,6 +482,7 @@ static int run_command(char **argv)
 	}
 	program_script_free(&program.faults);
 	text_free(&program.script_text);
+	text_free(&program.script_name);
 	text_free(&program.hung);
 	text_free(&trace);
 	text_free(&command);

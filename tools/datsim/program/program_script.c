@@ -220,6 +220,18 @@ void settings_set(const char *lines)
 	text_free(&copy);
 }
 
+const char *program_script_named(const char *option, struct text *name)
+{
+	const char *script = getenv("DATSIM_SCRIPT");
+
+	if (script && *script && !option) {
+		text_add(name, "%s", script);
+		option = text_of(name);
+	}
+	unsetenv("DATSIM_SCRIPT");
+	return option;
+}
+
 void program_script_tell(const struct program_script *ps)
 {
 	struct text lines = { 0 };

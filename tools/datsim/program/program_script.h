@@ -46,6 +46,12 @@ bool program_script_load(struct program_script *ps, const char *name, const char
 			 size_t length, bool several, struct text *error);
 void program_script_free(struct program_script *ps);
 
+/*
+ * Ruling E11: the script of --script or, if that is NULL, of DATSIM_SCRIPT, in `name`. The variable
+ * is removed from the environment, because the library of a program reads no script.
+ */
+const char *program_script_named(const char *option, struct text *name);
+
 /* Put the faults and changed fabric settings into the environment of this process. */
 void program_script_tell(const struct program_script *ps);
 
