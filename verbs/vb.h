@@ -427,6 +427,7 @@ bool vb_post_fetches(enum ibv_wr_opcode opcode);
 uint8_t *vb_inline_slot(const struct vb_qp *qp, uint32_t n);
 int vb_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int vb_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+struct ibv_srq *vb_create_srq_ex(struct ibv_context *ibv, struct ibv_srq_init_attr_ex *init);
 void vb_srq_on_limit(void *obj);
 
 /* ---- ah.c ---- */
