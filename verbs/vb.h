@@ -459,8 +459,6 @@ void vb_event_taken(int fd);
 void vb_async_add(struct vb_context *context, const struct ibv_async_event *event);
 /* Drop those about an object that is destroyed. */
 void vb_async_forget(struct vb_context *context, const void *element);
-/* Block until there may be an event on fd, or fail: EAGAIN, EINTR. The lock is held. */
-int vb_event_wait(struct backend *b, int fd, const char *call);
 void vb_event_tell(struct backend *b, int fd);
 /* There is an open device; the last one is about to be closed; in a forked child. */
 int vb_world_fd(void);
