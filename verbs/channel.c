@@ -6,6 +6,7 @@
 #include "host/nic_process.h"
 #include "trace.h"
 #include "vb.h"
+#include "wait.h"
 
 struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *ibv)
 {

@@ -403,5 +403,6 @@ void vb_context_fill_ops(struct ibv_context *ibv, struct verbs_context *ex)
 	ex->query_device_ex = query_device_ex;
 	ex->create_qp_ex = vb_create_qp_ex;
 	ex->create_cq_ex = vb_create_cq_ex;
+	ex->create_srq_ex = vb_setting_iwarp() ? NULL : vb_create_srq_ex; /* as siw and irdma */
 	ex->query_rt_values = query_rt_values;
 }

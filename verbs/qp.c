@@ -217,19 +217,15 @@ void vb_qp_discard(struct vb_qp *qp)
 }
 
 #define ON_THE_WAY_NS 10000ul
-#define ON_THE_WAY    100 /* at most so many times */
 
-/*
- * A device puts a datagram on the wire soon after the post, so a program may destroy the queue pair
- * at once. Here the datagram is lost with its queue pair: let it leave first.
- */
-static void send_datagrams(const struct vb_qp *qp)
+void vb_qp_let_arrive(const struct vb_qp *qp, uint64_t ns)
 {
 	struct nic_qp_counts counts;
 
-	if (qp->ibv.qp_type != IBV_QPT_UD || qp->ibv.state != IBV_QPS_RTS)
+	if (vb_is_gone(qp->ibv.context))
 		return;
-	for (int i = 0; i < ON_THE_WAY; i++) {
+	for (uint64_t passed = 0; qp->ibv.state == IBV_QPS_RTS && passed < ns;
+	     passed += ON_THE_WAY_NS) {
 		qp->nic->nic->ops->qp_query(qp->nic, &counts);
 		if (counts.send_posted == 0)
 			return;
@@ -249,7 +245,8 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
 	if (qp->obj.users > 0)
 		return vb_result(context, vb_refuse(&qp->obj, "ibv_destroy_qp", -EBUSY));
 	vb_async_wait(context, &ibv->mutex, &ibv->cond, &ibv->events_completed, &qp->given_async);
-	send_datagrams(qp);
+	if (ibv->qp_type == IBV_QPT_UD)
+		vb_qp_let_arrive(qp, 1000000);
 	vb_qp_discard(qp);
 	return vb_result(context, 0);
 }

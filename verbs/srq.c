@@ -52,6 +52,19 @@ struct ibv_srq *ibv_create_srq(struct ibv_pd *ibv, struct ibv_srq_init_attr *ini
 	return &srq->ibv;
 }
 
+/* Drivers do not look at what else is said of a basic queue, as that it has a CQ. */
+struct ibv_srq *vb_create_srq_ex(struct ibv_context *ibv, struct ibv_srq_init_attr_ex *init)
+{
+	bool basic = !(init->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) ||
+		     init->srq_type == IBV_SRQT_BASIC;
+
+	if (init->comp_mask >= IBV_SRQ_INIT_ATTR_RESERVED || !basic)
+		return vb_failed(vb_asked(ibv, "ibv_create_srq_ex", -EOPNOTSUPP));
+	if (!(init->comp_mask & IBV_SRQ_INIT_ATTR_PD))
+		return vb_failed(vb_asked(ibv, "ibv_create_srq_ex", -EINVAL));
+	return ibv_create_srq(init->pd, (struct ibv_srq_init_attr *)init);
+}
+
 static int modify_srq(struct vb_srq *srq, const struct ibv_srq_attr *attr, int mask)
 {
 	const struct nic_ops *ops = srq->nic->nic->ops;

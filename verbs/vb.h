@@ -427,6 +427,7 @@ bool vb_post_fetches(enum ibv_wr_opcode opcode);
 uint8_t *vb_inline_slot(const struct vb_qp *qp, uint32_t n);
 int vb_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int vb_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+struct ibv_srq *vb_create_srq_ex(struct ibv_context *ibv, struct ibv_srq_init_attr_ex *init);
 void vb_srq_on_limit(void *obj);
 
 /* ---- ah.c ---- */
@@ -458,8 +459,6 @@ void vb_event_taken(int fd);
 void vb_async_add(struct vb_context *context, const struct ibv_async_event *event);
 /* Drop those about an object that is destroyed. */
 void vb_async_forget(struct vb_context *context, const void *element);
-/* Block until there may be an event on fd, or fail: EAGAIN, EINTR. The lock is held. */
-int vb_event_wait(struct backend *b, int fd, const char *call);
 void vb_event_tell(struct backend *b, int fd);
 /* There is an open device; the last one is about to be closed; in a forked child. */
 int vb_world_fd(void);

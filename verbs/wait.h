@@ -11,6 +11,8 @@
 
 #include "host/backend.h"
 
+struct vb_qp;
+
 /* The call takes so long, and others run meanwhile. */
 void vb_pass_time(struct backend *b, uint64_t ns);
 /*
@@ -18,6 +20,15 @@ void vb_pass_time(struct backend *b, uint64_t ns);
  * for the program may repeat it.
  */
 void vb_idle(struct backend *b, struct nic *nic);
+
+/*
+ * Let requests that the queue pair has in flight arrive, for at most that time. A device puts them
+ * on the wire right after the post, and takes longer than that to change the queue pair's state.
+ */
+void vb_qp_let_arrive(const struct vb_qp *qp, uint64_t ns);
+
+/* Block until there may be an event on fd, or fail: EAGAIN, EINTR. The lock is held. */
+int vb_event_wait(struct backend *b, int fd, const char *call);
 
 struct vb_wait {
 	struct pollfd *fds;

@@ -426,9 +426,9 @@ START_TEST(an_srq_names_its_type_and_has_no_other_than_the_basic_one)
 	attr.srq_type = IBV_SRQT_XRC;
 	CM_REFUSED(rdma_create_srq_ex(id, &attr), EOPNOTSUPP);
 	attr.srq_type = IBV_SRQT_BASIC;
-	attr.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_TM;
+	attr.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_RESERVED;
 	CM_REFUSED(rdma_create_srq_ex(id, &attr), EOPNOTSUPP);
-	attr.comp_mask = IBV_SRQ_INIT_ATTR_TYPE;
+	attr.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_TM;
 	ck_assert_int_eq(rdma_create_srq_ex(id, &attr), 0);
 	ck_assert(attr.pd == id->pd && id->srq->pd == id->pd);
 	rdma_destroy_srq(id);

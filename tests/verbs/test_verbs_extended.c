@@ -454,6 +454,59 @@ START_TEST(what_an_extended_cq_cannot_be_is_refused)
 }
 END_TEST
 
+/* ---- shared receive queues ---- */
+
+START_TEST(an_extended_srq_is_a_basic_one_whatever_else_is_said_of_it)
+{
+	struct ibv_srq_init_attr_ex init = { .attr = { .max_wr = 3, .max_sge = 2 } };
+	struct ibv_srq_attr attr;
+	struct ibv_srq *srq;
+
+	verbs_open(&a, 0);
+	init.pd = a.pd;
+	init.cq = a.cq;
+	init.comp_mask = IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_CQ;
+	srq = ibv_create_srq_ex(a.context, &init);
+	ck_assert_ptr_nonnull(srq);
+	ck_assert_ptr_eq(srq->pd, a.pd);
+	ck_assert_int_eq(ibv_query_srq(srq, &attr), 0);
+	ck_assert_uint_eq(attr.max_wr, 3);
+	ck_assert_int_eq(ibv_destroy_srq(srq), 0);
+	init.comp_mask |= IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_TM;
+	init.srq_type = IBV_SRQT_BASIC;
+	srq = ibv_create_srq_ex(a.context, &init);
+	ck_assert_ptr_nonnull(srq);
+	ck_assert_int_eq(ibv_destroy_srq(srq), 0);
+	verbs_close(&a);
+}
+END_TEST
+
+START_TEST(what_an_extended_srq_cannot_be_is_refused)
+{
+	struct ibv_srq_init_attr_ex init = { .attr = { .max_wr = 3, .max_sge = 2 } };
+
+	verbs_open(&a, 0);
+	init.pd = a.pd;
+	init.cq = a.cq;
+	init.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_CQ;
+	ck_assert_ptr_null(ibv_create_srq_ex(a.context, &init));
+	ck_assert_int_eq(errno, EINVAL);
+	init.comp_mask |= IBV_SRQ_INIT_ATTR_PD;
+	init.srq_type = IBV_SRQT_TM;
+	ck_assert_ptr_null(ibv_create_srq_ex(a.context, &init));
+	ck_assert_int_eq(errno, EOPNOTSUPP);
+	init.srq_type = IBV_SRQT_BASIC;
+	init.comp_mask |= IBV_SRQ_INIT_ATTR_RESERVED;
+	ck_assert_ptr_null(ibv_create_srq_ex(a.context, &init));
+	ck_assert_int_eq(errno, EOPNOTSUPP);
+	init.comp_mask = IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_CQ;
+	init.attr.max_wr = 0;
+	ck_assert_ptr_null(ibv_create_srq_ex(a.context, &init));
+	ck_assert_int_eq(errno, EINVAL);
+	verbs_close(&a);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_batch_is_posted_in_order, 1, NULL);
@@ -470,6 +523,8 @@ static void fill(Suite *suite)
 	unit_add(suite, an_extended_cq_can_be_polled_in_the_old_way, 1, NULL);
 	unit_add(suite, the_clock_of_completions_is_virtual_time, 1, NULL);
 	unit_add(suite, what_an_extended_cq_cannot_be_is_refused, 1, NULL);
+	unit_add(suite, an_extended_srq_is_a_basic_one_whatever_else_is_said_of_it, 1, NULL);
+	unit_add(suite, what_an_extended_srq_cannot_be_is_refused, 1, NULL);
 }
 
 UNIT_SUITE("verbs_extended")

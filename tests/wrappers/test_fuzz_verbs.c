@@ -84,6 +84,7 @@ BY_CONTEXT(query_device,
 BY_CONTEXT(rt_values, (long)ibv_query_rt_values_ex(P(ibv_context, 0), P(ibv_values_ex, 1)))
 BY_CONTEXT(create_qp, ibv_create_qp_ex(P(ibv_context, 0), P(ibv_qp_init_attr_ex, 1)))
 BY_CONTEXT(create_cq, ibv_create_cq_ex(P(ibv_context, 0), P(ibv_cq_init_attr_ex, 1)))
+BY_CONTEXT(create_srq, ibv_create_srq_ex(P(ibv_context, 0), P(ibv_srq_init_attr_ex, 1)))
 
 /* ---- batches ---- */
 
@@ -311,6 +312,7 @@ static const struct fuzz_call calls[] = {
 	   GOOD(bytes, sizeof(struct ibv_values_ex))),
 	OP("create_qp_ex", POINTER, call_create_qp, undo_qp, ARG(context), ARG(qp_init_ex)),
 	OP("create_cq_ex", POINTER, call_create_cq, undo_cq, ARG(context), ARG(cq_init_ex)),
+	OP("create_srq_ex", POINTER, call_create_srq, undo_srq, ARG(context), ARG(srq_init_ex)),
 };
 
 const struct fuzz_library fuzz_library = {

@@ -54,7 +54,7 @@ extern const struct fuzz_kind fuzz_lone_context, fuzz_lone_list, fuzz_lone_pd, f
 extern const struct fuzz_kind fuzz_channel_or_null;
 /* Structures; the objects in them are hostile, too, and the bytes beside. */
 extern const struct fuzz_kind fuzz_qp_init, fuzz_qp_init_ex, fuzz_cq_init_ex, fuzz_qp_attr,
-	fuzz_srq_init, fuzz_ah_attr, fuzz_gid, fuzz_wc, fuzz_grh, fuzz_event;
+	fuzz_srq_init, fuzz_srq_init_ex, fuzz_ah_attr, fuzz_gid, fuzz_wc, fuzz_grh, fuzz_event;
 extern const struct fuzz_kind fuzz_send_wr, fuzz_recv_wr, fuzz_bind;
 
 #endif /* TESTS_WRAPPERS_KIT_H */

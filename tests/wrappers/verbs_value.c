@@ -170,6 +170,27 @@ static uint64_t make_srq_init(uint64_t good, unsigned int value)
 }
 const struct fuzz_kind fuzz_srq_init = { 4, make_srq_init };
 
+static uint64_t make_srq_init_ex(uint64_t good, unsigned int value)
+{
+	struct ibv_srq_init_attr_ex *init = fill_struct(sizeof(*init), value);
+
+	(void)good;
+	init->pd = fuzz_kit.busy.pd;
+	init->cq = value == 3 ? ANY_OF(NULL, fuzz_kit.busy.cq) : NULL;
+	init->xrcd = NULL;
+	if (!value) {
+		init->attr = (struct ibv_srq_attr){ .max_wr = 4, .max_sge = 1 };
+		init->comp_mask = IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_CQ;
+	}
+	if (value == 3) {
+		init->attr = (struct ibv_srq_attr){ any_number(), any_number(), any_number() };
+		init->comp_mask &= fuzz_next() % 4 ? 0x1f : UINT32_MAX;
+		init->srq_type = (enum ibv_srq_type)(fuzz_next() % 4);
+	}
+	return (uintptr_t)init;
+}
+const struct fuzz_kind fuzz_srq_init_ex = { 4, make_srq_init_ex };
+
 static uint64_t make_ah_attr(uint64_t good, unsigned int value)
 {
 	struct ibv_ah_attr *attr = fill_struct(sizeof(*attr), value);

@@ -11,6 +11,7 @@
 #include "cm.h"
 #include "host/nic_process.h"
 #include "verbs/gone.h"
+#include "verbs/wait.h"
 
 /* The channel of ids whose own was destroyed. */
 static struct cm_channel nowhere = { .base = { .fd = -1 },

@@ -7,6 +7,9 @@
  */
 #include "cm.h"
 #include "verbs/cm_event.h"
+#include "verbs/wait.h"
+
+#define LAST_MESSAGE_NS 100000 /* a device takes longer to move a queue pair to ERR */
 
 #define NS_PER_MS 1000000ul
 #define MS_CODE   8 /* 4.096 us times two to this power is about one millisecond */
@@ -78,6 +81,9 @@ static int begin_disconnect(struct cm_id *id)
 	id->disconnects = true;
 	if (id->over)
 		cm_timewait_begin(id);
+	/* Programs post a last message and disconnect: it arrives, as with any device. */
+	if (id->base.qp)
+		vb_qp_let_arrive(VB_OF(id->base.qp, qp), LAST_MESSAGE_NS);
 	return 0;
 }
 

@@ -172,6 +172,33 @@ static void part(const char *timeout)
 	next_event();
 }
 
+/* The client posts a message and disconnects; the server has a Receive for it, or has not. */
+static void use_last(bool receive)
+{
+	char text[8] = "message", in[8] = "";
+	struct ibv_mr *mr, *to;
+	struct ibv_wc wc;
+
+	connect_both();
+	says = true;
+	mr = rdma_reg_msgs(client, text, sizeof(text));
+	to = rdma_reg_msgs(server, in, sizeof(in));
+	need(mr && to, "memory");
+	if (receive)
+		need(rdma_post_recv(server, NULL, in, sizeof(in), to) == 0, "Receive");
+	zero = now();
+	need(rdma_post_send(client, NULL, text, sizeof(text), mr, IBV_SEND_SIGNALED) == 0, "Send");
+	need(rdma_disconnect(client) == 0, "disconnect");
+	await(RDMA_CM_EVENT_DISCONNECTED);
+	await(RDMA_CM_EVENT_DISCONNECTED);
+	need(rdma_get_send_comp(client, &wc) == 1, "completion");
+	say("Send", ibv_wc_status_str(wc.status), 0);
+	if (receive && rdma_get_recv_comp(server, &wc) == 1)
+		say("Receive", ibv_wc_status_str(wc.status), strcmp(in, text));
+	rdma_dereg_mr(mr);
+	rdma_dereg_mr(to);
+}
+
 /* ---- ports ---- */
 
 static void await_async(const struct rdma_cm_id *id)
@@ -333,6 +360,8 @@ int main(int argc, char **argv)
 	begin(strcmp(what, "removal-there") == 0 ? FIRST : SECOND);
 	if (strcmp(what, "part") == 0)
 		part(with);
+	else if (strcmp(what, "last") == 0)
+		use_last(with != NULL);
 	else if (strcmp(what, "port") == 0)
 		use_port(with != NULL);
 	else if (strcmp(what, "resolve") == 0)

@@ -44,7 +44,7 @@ said() {
 	printf '%s\n' "$@" "done" | cmp -s - "$work/out"
 }
 
-echo 1..26
+echo 1..29
 run -- part && said "0 us: client DISCONNECTED 0" "1 us: server DISCONNECTED 0" \
 	"512000 us: client TIMEWAIT_EXIT 0" "512000 us: server TIMEWAIT_EXIT 0"
 ok $? "timewait takes 512 ms, from when a side has both disconnected and heard of the end"
@@ -59,6 +59,15 @@ ok $? "and a short one as short as the delay of the device"
 DATSIM_PROFILE=iwarp run -- part
 grep -qF "rdma_get_cm_event waits forever" "$work/out" && ! grep -q TIMEWAIT_EXIT "$work/out"
 ok $? "an RNIC has no timewait"
+
+run -- last receive && said "10 us: client DISCONNECTED 0" "11 us: server DISCONNECTED 0" \
+	"11 us: Send success 0" "11 us: Receive success 0"
+ok $? "a message that was posted arrives, though its sender disconnects at once"
+run -- last && said "100 us: client DISCONNECTED 0" "101 us: server DISCONNECTED 0" \
+	"101 us: Send Work Request Flushed Error 0"
+ok $? "a disconnect waits no longer than 100 us for a Receive"
+DATSIM_PROFILE=iwarp run -- last receive && grep -qx "[0-9]* us: Receive success 0" "$work/out"
+ok $? "the message arrives between RNICs, too"
 
 script "fault adapter one down at 1ms for 2ms"
 run --script "$work/script.dsim" -- port again && said "1000 us: port error down 2" \
