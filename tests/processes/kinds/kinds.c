@@ -189,6 +189,59 @@ static int run_shared(void)
 	return 0;
 }
 
+/* ---- a process that waits only while it holds a lock that another one wants ---- */
+
+static void take_lock(struct shared *s, int kind)
+{
+	if (kind == 0)
+		pthread_mutex_lock(&s->mutex);
+	else if (kind == 1)
+		pthread_rwlock_wrlock(&s->rwlock);
+	else
+		pthread_spin_lock(&s->spin);
+}
+
+static void let_go(struct shared *s, int kind)
+{
+	if (kind == 0)
+		pthread_mutex_unlock(&s->mutex);
+	else if (kind == 1)
+		pthread_rwlock_unlock(&s->rwlock);
+	else
+		pthread_spin_unlock(&s->spin);
+}
+
+static void take_once(struct shared *s, int kind)
+{
+	take_lock(s, kind);
+	s->number = 1;
+	let_go(s, kind);
+	_exit(0);
+}
+
+static int run_greedy(void)
+{
+	static const char *const names[] = { "mutex", "rwlock", "spin lock" };
+
+	for (int kind = 0; kind < 3; kind++) {
+		struct shared *s = shared_new();
+		int seen = 0;
+		pid_t child = fork();
+
+		if (child == 0)
+			take_once(s, kind);
+		while (!seen) {
+			take_lock(s, kind);
+			usleep(10);
+			seen = s->number;
+			let_go(s, kind);
+		}
+		must(waitpid(child, NULL, 0) == child, "no child");
+		printf("the child had the %s\n", names[kind]);
+	}
+	return 0;
+}
+
 /* ---- a child that replaces its program, which closes a pipe ---- */
 
 static int run_exec(void)
@@ -302,6 +355,7 @@ static const struct {
 	int (*run)(void);
 } kinds[] = { { "c11", run_c11 },
 	      { "exec", run_exec },
+	      { "greedy", run_greedy },
 	      { "sender", run_sender },
 	      { "shared", run_shared } };
 
