@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <threads.h>
 #include <unistd.h>
@@ -313,6 +313,22 @@ static void read_signals(void)
 	must(waitpid(child, NULL, 0) == child, "no child");
 }
 
+/* Since glibc 2.36 */
+int pidfd_open(pid_t pid, unsigned int flags) __attribute__((weak));
+int pidfd_send_signal(int fd, int sig, siginfo_t *info, unsigned int flags) __attribute__((weak));
+
+static int open_process(pid_t pid)
+{
+	return pidfd_open ? pidfd_open(pid, 0) : (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+static int end_process(int fd)
+{
+	if (pidfd_send_signal)
+		return pidfd_send_signal(fd, SIGTERM, NULL, 0);
+	return (int)syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0);
+}
+
 static int run_sender(void)
 {
 	const struct sigaction action = { .sa_sigaction = note_sender, .sa_flags = SA_SIGINFO };
@@ -337,14 +353,14 @@ static int run_sender(void)
 	must(waitpid(child, NULL, 0) == child, "no child");
 	read_signals();
 	child = begin_sender(SIGUSR1);
-	fd = pidfd_open(child, 0);
+	fd = open_process(child);
 	must(waitid((idtype_t)P_PIDFD, (id_t)fd, &info, WEXITED) == 0, "no child");
 	expect_sender("waitid", info.si_pid, child);
 	child = fork();
 	if (child == 0)
 		pause();
-	fd = pidfd_open(child, 0);
-	must(pidfd_send_signal(fd, SIGTERM, NULL, 0) == 0, "no process");
+	fd = open_process(child);
+	must(end_process(fd) == 0, "no process");
 	must(waitid((idtype_t)P_PIDFD, (id_t)fd, &info, WEXITED) == 0, "no child");
 	printf("ended by %d\n", info.si_status);
 	return 0;
