@@ -20,7 +20,8 @@
 #include <threads.h>
 #include <unistd.h>
 
-#define ROUNDS 5
+#define ROUNDS   5
+#define HEIRLOOM 9 /* a descriptor */
 
 static void must(int good, const char *what)
 {
@@ -313,6 +314,30 @@ static void read_signals(void)
 	must(waitpid(child, NULL, 0) == child, "no child");
 }
 
+/* By a descriptor that the program before this one opened. */
+static int run_heir(void)
+{
+	struct signalfd_siginfo info;
+	pid_t child = begin_sender(SIGUSR2);
+
+	must(read(HEIRLOOM, &info, sizeof(info)) == sizeof(info), "no signal");
+	expect_sender("signalfd of another program", (pid_t)info.ssi_pid, child);
+	must(waitpid(child, NULL, 0) == child, "no child");
+	return 0;
+}
+
+static int become_heir(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	must(dup2(signalfd(-1, &set, 0), HEIRLOOM) == HEIRLOOM, "no descriptor");
+	execl("/proc/self/exe", "kinds", "heir", (char *)NULL);
+	return 1;
+}
+
 /* Since glibc 2.36 */
 int pidfd_open(pid_t pid, unsigned int flags) __attribute__((weak));
 int pidfd_send_signal(int fd, int sig, siginfo_t *info, unsigned int flags) __attribute__((weak));
@@ -363,17 +388,14 @@ static int run_sender(void)
 	must(end_process(fd) == 0, "no process");
 	must(waitid((idtype_t)P_PIDFD, (id_t)fd, &info, WEXITED) == 0, "no child");
 	printf("ended by %d\n", info.si_status);
-	return 0;
+	return become_heir();
 }
 
 static const struct {
 	const char *name;
 	int (*run)(void);
-} kinds[] = { { "c11", run_c11 },
-	      { "exec", run_exec },
-	      { "greedy", run_greedy },
-	      { "sender", run_sender },
-	      { "shared", run_shared } };
+} kinds[] = { { "c11", run_c11 },   { "exec", run_exec },     { "greedy", run_greedy },
+	      { "heir", run_heir }, { "sender", run_sender }, { "shared", run_shared } };
 
 int main(int argc, char **argv)
 {
