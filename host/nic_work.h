@@ -19,7 +19,7 @@ enum nic_access {
 	NIC_ACCESS_REMOTE_WRITE = 1u << 3,
 	NIC_ACCESS_REMOTE_ATOMIC = 1u << 4,
 	NIC_ACCESS_ZERO_BASED = 1u << 5, /* of a bind: remote addresses count from its beginning */
-	/* No access: memory of the front, for a QP. There may be max_qp of these beside max_mr. */
+	/* Not an access: memory of the front for a QP. There may be max_qp of it beside max_mr. */
 	NIC_ACCESS_OF_FRONT = 1u << 6,
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * event_fd.c - the descriptor of a queue of events: an eventfd, whose count is that of the events.
- * It is the program's, which may read it, and sets its flags.
+ * The program may read it, and set its flags.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@ int vb_event_fd(void)
 	return process_fd(eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE));
 }
 
-/* A kernel before 5.8 has no read of an eventfd that does not wait, whatever its flags. */
+/* Before Linux 5.8, a read of an eventfd waits unless the descriptor has O_NONBLOCK. */
 static void read_by_flag(int fd)
 {
 	uint64_t one;

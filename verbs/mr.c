@@ -126,8 +126,9 @@ static void deregister_memory(struct vb_mr *mr)
 }
 
 /*
- * The kernel maps pages, so a byte has one place in its page by either name, and there is at least
- * one page: no bytes at the beginning of a page are none. The drivers of RNICs refuse no bytes.
+ * The kernel maps whole pages, so a byte has the same place in its page by either name. A region of
+ * length 0 at the beginning of a page has no page and is refused; elsewhere it has one, but the
+ * drivers of RNICs refuse it there, too.
  */
 static bool maps_pages(const void *addr, size_t length, uint64_t iova)
 {

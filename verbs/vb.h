@@ -137,8 +137,8 @@ struct vb_cq;
 struct vb_cursor;
 struct vb_channel {
 	struct ibv_comp_channel ibv;
-	struct vb_obj obj;          /* its users are the threads that wait */
-	bool left;                  /* to them: it was destroyed, and the device was not closed */
+	struct vb_obj obj; /* its users are the threads that wait */
+	bool left; /* destroyed meanwhile: freed with the last of them, or with the device */
 	STAILQ_HEAD(, vb_cq) ready; /* one entry for each event: see vb_cq.events */
 };
 

@@ -32,7 +32,7 @@ bool emu_unreliable_waits(struct emu_world *w, const struct emu_event *event,
 
 	if (u->sender->kind != NIC_QP_UNRELIABLE)
 		return false;
-	/* One that a rule delayed comes while another lands: behind the last stage of that. */
+	/* A packet that a rule delayed may come while another lands: it waits for the end. */
 	if (!goes_on && path->landing > 0 && path->landed_ns >= now &&
 	    path->landed_ns <= now + EMU_LAND_STAGES * stage_ns(w)) {
 		come_again(w, event, path->landed_ns + 1);

@@ -251,7 +251,7 @@ uint64_t turns_timers_left(uint64_t ns);
 void turns_timers_fire(void);
 void turns_timer_closed(int fd);
 bool turns_is_timer(int fd);
-/* A timer or an eventfd, which refuses to be read in part before it waits? */
+/* A timer or an eventfd? A read of less than eight bytes from one fails at once. */
 bool turns_is_counter(int fd);
 /* What was read from a descriptor may be signals: make their ids those that the program sees. */
 void turns_signals_shown(int fd, void *got, ssize_t n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * turns_c11.c - <threads.h> of a program in lockstep, and what is to run once. In libc the types
- * are those of pthreads, and the calls go to their insides, which no library can define.
+ * turns_c11.c - <threads.h> of a program in lockstep, and what is to run once. In glibc the types
+ * are those of pthreads, and the calls use its internal functions, which no library can replace.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -74,7 +74,7 @@ int turns_thrd_join(thrd_t thread, int *result)
 	return thrd_answer(err);
 }
 
-/* 0; -1: a handler has run; another number below zero: the time is none. */
+/* 0; -1: a handler has run; another negative number: the time is invalid. */
 int turns_thrd_sleep(const struct timespec *ts, struct timespec *left) __asm__("thrd_sleep");
 int turns_thrd_sleep(const struct timespec *ts, struct timespec *left)
 {

@@ -355,7 +355,7 @@ ssize_t turns_write_by(const void *caller, int fd, const void *from, size_t n)
 	int kind;
 
 	if (turns_is_program(caller) && turns_is_timer(fd)) {
-		errno = EINVAL; /* a timer is not written to, but an eventfd is */
+		errno = EINVAL; /* as of a timer: its eventfd would take it */
 		return -1;
 	}
 	/* Of no bytes, it does not wait; a socket may send an empty message. */

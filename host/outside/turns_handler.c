@@ -165,7 +165,7 @@ void turns_siginfo_shown(siginfo_t *info)
 
 typedef void info_handler(int sig, siginfo_t *info, void *context);
 
-/* The program's, behind show_info. */
+/* The program's handlers, which show_info calls. */
 static info_handler *told[_NSIG];
 
 static void show_info(int sig, siginfo_t *info, void *context)
@@ -177,7 +177,7 @@ static void show_info(int sig, siginfo_t *info, void *context)
 	told[sig](sig, info, context);
 }
 
-/* What the program knows of a handler. */
+/* The program's own handler in place of show_info. */
 static sighandler_t known_handler(int sig, sighandler_t handler)
 {
 	return handler == (sighandler_t)(void (*)(void))show_info

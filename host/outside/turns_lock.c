@@ -11,8 +11,9 @@
  *
  * Locks are told apart by their addresses and by nothing that is made of them, which differ between
  * runs. One in memory that processes share has another address in each, at the same place in a
- * page. By that place the fabric's book says whether threads of any process wait for it, and how
- * often it was told.
+ * page. By that place the fabric's book says whether threads of any process wait for it, how often
+ * it was told, and whether one of the threads has missed it too often. A thread that was preempted
+ * uses these while another one has the turn.
  */
 #define _GNU_SOURCE
 #include <unistd.h>
@@ -53,8 +54,8 @@ static void meet_begin(struct turns_waiter *waiter, const void *what)
 	waiter->shared = meet != NULL;
 	if (!meet)
 		return;
-	meet->waiting++;
-	waiter->seen = meet->told;
+	__atomic_fetch_add(&meet->waiting, 1, __ATOMIC_SEQ_CST);
+	waiter->seen = __atomic_load_n(&meet->told, __ATOMIC_SEQ_CST);
 }
 
 static void meet_end(struct turns_waiter *waiter)
@@ -62,8 +63,11 @@ static void meet_end(struct turns_waiter *waiter)
 	struct nic_book_meet *meet = waiter->shared ? meet_of(waiter->what) : NULL;
 
 	waiter->shared = false;
-	if (meet)
-		meet->waiting--;
+	if (!meet)
+		return;
+	__atomic_fetch_sub(&meet->waiting, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&waiter->missed, __ATOMIC_SEQ_CST) >= MISSED_MOST)
+		__atomic_fetch_sub(&meet->starved, 1, __ATOMIC_SEQ_CST);
 }
 
 /* A forked child has none of the threads. */
@@ -111,7 +115,7 @@ bool turns_waiter_told(const struct turns_waiter *waiter)
 {
 	const struct nic_book_meet *meet = waiter->shared ? meet_of(waiter->what) : NULL;
 
-	if (meet && meet->told != waiter->seen)
+	if (meet && __atomic_load_n(&meet->told, __ATOMIC_SEQ_CST) != waiter->seen)
 		return true;
 	return __atomic_load_n(&waiter->told, __ATOMIC_SEQ_CST);
 }
@@ -119,8 +123,15 @@ bool turns_waiter_told(const struct turns_waiter *waiter)
 /* The thread has tried the lock, which another one has. */
 static void waiter_tried(struct turns_waiter *waiter)
 {
-	if (__atomic_exchange_n(&waiter->told, 0, __ATOMIC_SEQ_CST))
-		__atomic_fetch_add(&waiter->missed, 1, __ATOMIC_SEQ_CST);
+	struct nic_book_meet *meet = waiter->shared ? meet_of(waiter->what) : NULL;
+
+	if (!turns_waiter_told(waiter))
+		return;
+	__atomic_store_n(&waiter->told, 0, __ATOMIC_SEQ_CST);
+	if (meet)
+		waiter->seen = __atomic_load_n(&meet->told, __ATOMIC_SEQ_CST);
+	if (__atomic_add_fetch(&waiter->missed, 1, __ATOMIC_SEQ_CST) == MISSED_MOST && meet)
+		__atomic_fetch_add(&meet->starved, 1, __ATOMIC_SEQ_CST);
 }
 
 /* The next that waits for it, from entry *i on; NULL: none. */
@@ -146,19 +157,22 @@ void turns_waiters_tell(const void *what, bool shared)
 		__atomic_store_n(&waiter->told, 1, __ATOMIC_SEQ_CST);
 		any = true;
 	}
-	shared = meet && meet->waiting > 0;
+	shared = meet && __atomic_load_n(&meet->waiting, __ATOMIC_SEQ_CST) > 0;
 	if (shared)
-		meet->told++;
+		__atomic_fetch_add(&meet->told, 1, __ATOMIC_SEQ_CST);
 	if (any || shared)
 		turns_tell(shared);
 }
 
 /* Does a thread wait for it that has missed it too often? */
-static bool is_starved(const void *what)
+static bool is_starved(const void *what, bool shared)
 {
+	const struct nic_book_meet *meet = shared ? meet_of(what) : NULL;
 	const struct turns_waiter *waiter;
 	unsigned int i = 0;
 
+	if (meet && __atomic_load_n(&meet->starved, __ATOMIC_SEQ_CST) > 0)
+		return true;
 	while ((waiter = next_waiter(what, &i)))
 		if (__atomic_load_n(&waiter->missed, __ATOMIC_SEQ_CST) >= MISSED_MOST)
 			return true;
@@ -196,7 +210,7 @@ static int lock_in_turn(void *lock, turns_try *try, bool shared, clockid_t clock
 int turns_lock(void *lock, turns_try *try, bool shared, clockid_t clock, const struct timespec *abs,
 	       bool *real)
 {
-	if (is_starved(lock))
+	if (is_starved(lock, shared))
 		turns_yield(1);
 	return lock_in_turn(lock, try, shared, clock, abs, real);
 }
@@ -240,10 +254,12 @@ static bool is_shared(const pthread_mutex_t *mutex)
 int turns_mutex_until(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *abs,
 		      bool *real)
 {
+	bool shared = is_shared(mutex);
+
 	/* Not a thread that has it already, if it may lock it again. */
-	if (is_starved(mutex) && mutex->__data.__owner != gettid())
+	if (is_starved(mutex, shared) && mutex->__data.__owner != gettid())
 		turns_yield(1);
-	return lock_in_turn(mutex, try_to_lock, is_shared(mutex), clock, abs, real);
+	return lock_in_turn(mutex, try_to_lock, shared, clock, abs, real);
 }
 
 int turns_mutex_lock(pthread_mutex_t *mutex)

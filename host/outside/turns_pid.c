@@ -6,8 +6,8 @@
  */
 #define _GNU_SOURCE
 #include <signal.h>
-#include <sys/pidfd.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -172,10 +172,11 @@ int turns_sigqueue(pid_t pid, int sig, const union sigval value)
 	return send_in_turn(PROGRAM, send_queued, pid, sig, value);
 }
 
+/* A libc before glibc 2.36 has neither these functions nor their header. */
 int turns_pidfd_open(pid_t pid, unsigned int flags) __asm__("pidfd_open");
 int turns_pidfd_open(pid_t pid, unsigned int flags)
 {
-	return REAL(pidfd_open)(pid_meant(PROGRAM, pid), flags);
+	return (int)REAL(syscall)(SYS_pidfd_open, pid_meant(PROGRAM, pid), flags);
 }
 
 int turns_pidfd_send_signal(int fd, int sig, siginfo_t *info,
@@ -183,7 +184,7 @@ int turns_pidfd_send_signal(int fd, int sig, siginfo_t *info,
 int turns_pidfd_send_signal(int fd, int sig, siginfo_t *info, unsigned int flags)
 {
 	bool ours = PROGRAM;
-	int result = REAL(pidfd_send_signal)(fd, sig, info, flags);
+	int result = (int)REAL(syscall)(SYS_pidfd_send_signal, fd, sig, info, flags);
 
 	if (ours && result == 0)
 		turns_tell(true);

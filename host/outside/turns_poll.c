@@ -245,6 +245,7 @@ struct epoll_args {
 	int fd, max;
 	struct epoll_event *events;
 	const sigset_t *mask; /* of epoll_pwait, or NULL */
+	bool waits;           /* the call has time to wait */
 };
 
 static int test_epoll(const void *args)
@@ -253,14 +254,14 @@ static int test_epoll(const void *args)
 	const struct timespec none = { 0 };
 	int n = REAL(epoll_pwait)(a->fd, a->events, a->max, 0, a->mask);
 
-	/* Without time to wait, it lets no signal in; ppoll does. */
-	return n == 0 && a->mask ? REAL(ppoll)(NULL, 0, &none, a->mask) : n;
+	/* Without time to wait, it lets no signal in; ppoll does, for a call that may wait. */
+	return n == 0 && a->mask && a->waits ? REAL(ppoll)(NULL, 0, &none, a->mask) : n;
 }
 
 int turns_epoll_wait(int fd, struct epoll_event *events, int max, int ms) __asm__("epoll_wait");
 int turns_epoll_wait(int fd, struct epoll_event *events, int max, int ms)
 {
-	const struct epoll_args args = { fd, max, events, NULL };
+	const struct epoll_args args = { fd, max, events, NULL, false };
 	bool real;
 	int got = 0;
 
@@ -276,7 +277,7 @@ int turns_epoll_pwait(int fd, struct epoll_event *events, int max, int ms,
 		      const sigset_t *mask) __asm__("epoll_pwait");
 int turns_epoll_pwait(int fd, struct epoll_event *events, int max, int ms, const sigset_t *mask)
 {
-	const struct epoll_args args = { fd, max, events, mask };
+	const struct epoll_args args = { fd, max, events, mask, ms != 0 };
 	bool real = !PROGRAM;
 	int got = 0;
 
@@ -290,7 +291,7 @@ int turns_epoll_pwait2(int fd, struct epoll_event *events, int max, const struct
 int turns_epoll_pwait2(int fd, struct epoll_event *events, int max, const struct timespec *ts,
 		       const sigset_t *mask)
 {
-	const struct epoll_args args = { fd, max, events, mask };
+	const struct epoll_args args = { fd, max, events, mask, ns_of(ts) != 0 };
 	bool real = !PROGRAM || !is_limit(ts);
 	int got = 0;
 

@@ -17,7 +17,7 @@ static int try_to_write(void *lock)
 	return REAL(pthread_rwlock_trywrlock)(lock);
 }
 
-/* The thread that has it to write is told that it would wait for itself, as by libc. */
+/* As by libc, the thread that writes is told that it would wait for itself. */
 static int own_or_busy(const pthread_rwlock_t *lock, int err)
 {
 	return err == EBUSY && lock->__data.__cur_writer == REAL(gettid)() ? EDEADLK : err;
@@ -175,7 +175,10 @@ static int try_to_spin(void *lock)
 	return REAL(pthread_spin_trylock)(lock);
 }
 
-/* Nothing of a lock says whether processes share it: all may, once there was one that they do. */
+/*
+ * Nothing in a spin lock says whether processes share it. So all count as shared once a process has
+ * made one that is.
+ */
 static bool shares_spins;
 
 static bool is_shared_spin(void)

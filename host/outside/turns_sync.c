@@ -13,7 +13,7 @@ static bool has_valid_ns(const struct timespec *abs)
 
 /* ---- semaphores ---- */
 
-/* In glibc it says so behind its value; one of sem_open is. */
+/* glibc keeps that behind the value. Those of sem_open are shared. */
 static bool is_shared_sem(const sem_t *sem)
 {
 	return ((const int *)sem)[2] != 0;
@@ -117,7 +117,7 @@ struct cond_wait {
 	bool shared;
 };
 
-/* In glibc, bits of its flags. */
+/* In glibc, a bit of its flags. */
 static bool is_shared_cond(const pthread_cond_t *cond)
 {
 	return cond->__data.__wrefs & 1;
@@ -192,7 +192,7 @@ int turns_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 	return real ? REAL_COND(pthread_cond_wait)(cond, mutex) : err;
 }
 
-/* The same of its clock. */
+/* In glibc, another bit of its flags. */
 static clockid_t cond_clock(const pthread_cond_t *cond)
 {
 	return cond->__data.__wrefs & 2 ? CLOCK_MONOTONIC : CLOCK_REALTIME;

@@ -216,20 +216,12 @@ bool turns_is_counter(int fd)
 
 /* ---- descriptors of signals ---- */
 
-static bool has_signals; /* such a descriptor */
-
-int turns_signalfd(int fd, const sigset_t *set, int flags) __asm__("signalfd");
-int turns_signalfd(int fd, const sigset_t *set, int flags)
-{
-	has_signals = true;
-	return REAL(signalfd)(fd, set, flags);
-}
-
 void turns_signals_shown(int fd, void *got, ssize_t n)
 {
 	struct signalfd_siginfo *info = got;
 
-	if (!has_signals || n < (ssize_t)sizeof(*info) ||
+	/* The kernel is asked only about what begins as a signal does. */
+	if (n < (ssize_t)sizeof(*info) || info->ssi_signo == 0 || info->ssi_signo >= _NSIG ||
 	    !is_anonymous(fd, "anon_inode:[signalfd]"))
 		return;
 	for (; n >= (ssize_t)sizeof(*info); n -= (ssize_t)sizeof(*info), info++)

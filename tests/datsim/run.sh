@@ -28,7 +28,7 @@ echo 'fault link emu1>b drop' > actor.dsim
 echo 'fault qp emu1.ep rnr' > ep.dsim
 echo 'fault link emu1>emu0 dorp' > word.dsim
 
-echo 1..86
+echo 1..88
 expect 0 'left +nothing' run -- "$top/examples/srq_server"
 expect 0 '800 RECV, .*12 ASYNC_SRQ_LOW_WATERMARK' run "$top/examples/srq_server"
 expect 0 '400 replies verified' run --quiet "$top/examples/srq_server"
@@ -69,6 +69,9 @@ expect 0 'DATSIM_SCRIPT +set' info
 status=$?
 holds "a program by itself is told that it needs datsim run" [ $status -ne 0 ]
 holds "and what for" grep -q 'DATSIM_SCRIPT=faults.dsim: expected the program to be run by' out
+expect 2 'the name of the script is empty' run --quiet --script '' "$top/examples/srq_server"
+DATSIM_SCRIPT=
+expect 2 'the name of the script is empty' run --quiet "$top/examples/srq_server"
 unset DATSIM_SCRIPT
 holds "a trace made with DATSIM_SCRIPT is replayed" "$datsim" replay named.trace
 expect 1 'never.dsim:1: fault .*WRITE: 0 times; .*; passed: [0-9]+ packets: .*SEND' run --quiet \

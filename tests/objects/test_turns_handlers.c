@@ -144,6 +144,29 @@ START_TEST(a_signal_that_the_mask_of_a_call_lets_in_ends_it)
 }
 END_TEST
 
+/* As by Linux. */
+START_TEST(an_epoll_pwait_without_time_lets_no_signal_in)
+{
+	const struct timespec no_time = { 0 };
+	struct epoll_event event;
+	sigset_t one, none;
+	int fd = epoll_create1(0);
+
+	handle(0);
+	set_hook(0, NULL);
+	sigemptyset(&none);
+	sigemptyset(&one);
+	sigaddset(&one, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &one, NULL);
+	raise(SIGUSR1);
+	ck_assert_int_eq(epoll_pwait(fd, &event, 1, 0, &none), 0);
+	ck_assert_int_eq(epoll_pwait2(fd, &event, 1, &no_time, &none), 0);
+	ck_assert_int_eq(ended, 0);
+	ck_assert_int_eq(epoll_pwait(fd, &event, 1, 1, &none), -1);
+	ck_assert_int_eq(ended, 1);
+}
+END_TEST
+
 START_TEST(a_signal_that_the_mask_of_a_call_keeps_back_comes_after_it)
 {
 	sigset_t one;
@@ -437,6 +460,7 @@ static void fill(Suite *suite)
 {
 	unit_add(suite, a_call_with_a_limit_ends_when_a_handler_has_run, 22, NULL);
 	unit_add(suite, a_signal_that_the_mask_of_a_call_lets_in_ends_it, 10, NULL);
+	unit_add(suite, an_epoll_pwait_without_time_lets_no_signal_in, 1, NULL);
 	unit_add(suite, a_signal_that_the_mask_of_a_call_keeps_back_comes_after_it, 4, NULL);
 	unit_add(suite, a_sleep_that_a_handler_ends_tells_what_is_left, 1, NULL);
 	unit_add(suite, a_call_goes_on_after_a_handler_with_sa_restart, 4, NULL);

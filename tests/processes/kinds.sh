@@ -24,12 +24,13 @@ title() {
 	case $1 in
 	c11) echo "threads of C11 give their turns up" ;;
 	exec) echo "a parent hears at once that its child's descriptors were closed by exec" ;;
+	greedy) echo "a process that waits only with a shared lock held leaves it to others" ;;
 	sender) echo "programs know by its process id who sent a signal" ;;
 	shared) echo "processes wait for locks and semaphores that they share" ;;
 	esac
 }
 
-for kind in c11 exec sender shared; do
+for kind in c11 exec greedy sender shared; do
 	if has_verbs; then
 		holds "$(title "$kind")" same "$kind"
 	else

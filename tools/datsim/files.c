@@ -75,6 +75,10 @@ bool read_script(const char *path, struct text *content, struct text *error)
 	static const char mark[] = "\xef\xbb\xbf";
 	size_t n = sizeof(mark) - 1;
 
+	if (!*path) {
+		text_add(error, "the name of the script is empty\n");
+		return false;
+	}
 	if (is_program(path)) {
 		text_add(error,
 			 "%s: expected a script, found a program: `datsim run -- %s` runs it, "

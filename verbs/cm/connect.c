@@ -278,8 +278,8 @@ static int check_accept(const struct cm_id *id, const struct rdma_conn_param *pa
 }
 
 /*
- * A failure that comes after the QP may have left INIT ends both, as that of a kernel does: the
- * request is rejected. Before that it has no effect, and the call may be repeated.
+ * A failure has no effect while the QP is in INIT, and the call may be repeated. After that, the QP
+ * enters ERR, and the request is rejected, as with a kernel.
  */
 int rdma_accept(struct rdma_cm_id *base, struct rdma_conn_param *param)
 {

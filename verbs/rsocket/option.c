@@ -115,7 +115,7 @@ static int set_route(const struct rs_socket *rs, socklen_t size)
 	return size == 0 || size % sizeof(struct ibv_path_data) ? -EINVAL : 0;
 }
 
-/* Of one byte, which the kernel wants: with that of an int, the usual size, it is refused. */
+/* The kernel takes one byte, and refuses an int, which other sockets take. */
 static int set_tos(struct rs_socket *rs, const void *from, socklen_t size)
 {
 	uint8_t tos;

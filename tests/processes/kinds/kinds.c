@@ -14,13 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <threads.h>
 #include <unistd.h>
 
-#define ROUNDS 5
+#define ROUNDS   5
+#define HEIRLOOM 9 /* a descriptor */
 
 static void must(int good, const char *what)
 {
@@ -189,6 +190,59 @@ static int run_shared(void)
 	return 0;
 }
 
+/* ---- a process that waits only while it holds a lock that another one wants ---- */
+
+static void take_lock(struct shared *s, int kind)
+{
+	if (kind == 0)
+		pthread_mutex_lock(&s->mutex);
+	else if (kind == 1)
+		pthread_rwlock_wrlock(&s->rwlock);
+	else
+		pthread_spin_lock(&s->spin);
+}
+
+static void let_go(struct shared *s, int kind)
+{
+	if (kind == 0)
+		pthread_mutex_unlock(&s->mutex);
+	else if (kind == 1)
+		pthread_rwlock_unlock(&s->rwlock);
+	else
+		pthread_spin_unlock(&s->spin);
+}
+
+static void take_once(struct shared *s, int kind)
+{
+	take_lock(s, kind);
+	s->number = 1;
+	let_go(s, kind);
+	_exit(0);
+}
+
+static int run_greedy(void)
+{
+	static const char *const names[] = { "mutex", "rwlock", "spin lock" };
+
+	for (int kind = 0; kind < 3; kind++) {
+		struct shared *s = shared_new();
+		int seen = 0;
+		pid_t child = fork();
+
+		if (child == 0)
+			take_once(s, kind);
+		while (!seen) {
+			take_lock(s, kind);
+			usleep(10);
+			seen = s->number;
+			let_go(s, kind);
+		}
+		must(waitpid(child, NULL, 0) == child, "no child");
+		printf("the child had the %s\n", names[kind]);
+	}
+	return 0;
+}
+
 /* ---- a child that replaces its program, which closes a pipe ---- */
 
 static int run_exec(void)
@@ -260,6 +314,46 @@ static void read_signals(void)
 	must(waitpid(child, NULL, 0) == child, "no child");
 }
 
+/* By a descriptor that the program before this one opened. */
+static int run_heir(void)
+{
+	struct signalfd_siginfo info;
+	pid_t child = begin_sender(SIGUSR2);
+
+	must(read(HEIRLOOM, &info, sizeof(info)) == sizeof(info), "no signal");
+	expect_sender("signalfd of another program", (pid_t)info.ssi_pid, child);
+	must(waitpid(child, NULL, 0) == child, "no child");
+	return 0;
+}
+
+static int become_heir(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	must(dup2(signalfd(-1, &set, 0), HEIRLOOM) == HEIRLOOM, "no descriptor");
+	execl("/proc/self/exe", "kinds", "heir", (char *)NULL);
+	return 1;
+}
+
+/* Since glibc 2.36 */
+int pidfd_open(pid_t pid, unsigned int flags) __attribute__((weak));
+int pidfd_send_signal(int fd, int sig, siginfo_t *info, unsigned int flags) __attribute__((weak));
+
+static int open_process(pid_t pid)
+{
+	return pidfd_open ? pidfd_open(pid, 0) : (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+static int end_process(int fd)
+{
+	if (pidfd_send_signal)
+		return pidfd_send_signal(fd, SIGTERM, NULL, 0);
+	return (int)syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0);
+}
+
 static int run_sender(void)
 {
 	const struct sigaction action = { .sa_sigaction = note_sender, .sa_flags = SA_SIGINFO };
@@ -284,26 +378,24 @@ static int run_sender(void)
 	must(waitpid(child, NULL, 0) == child, "no child");
 	read_signals();
 	child = begin_sender(SIGUSR1);
-	fd = pidfd_open(child, 0);
+	fd = open_process(child);
 	must(waitid((idtype_t)P_PIDFD, (id_t)fd, &info, WEXITED) == 0, "no child");
 	expect_sender("waitid", info.si_pid, child);
 	child = fork();
 	if (child == 0)
 		pause();
-	fd = pidfd_open(child, 0);
-	must(pidfd_send_signal(fd, SIGTERM, NULL, 0) == 0, "no process");
+	fd = open_process(child);
+	must(end_process(fd) == 0, "no process");
 	must(waitid((idtype_t)P_PIDFD, (id_t)fd, &info, WEXITED) == 0, "no child");
 	printf("ended by %d\n", info.si_status);
-	return 0;
+	return become_heir();
 }
 
 static const struct {
 	const char *name;
 	int (*run)(void);
-} kinds[] = { { "c11", run_c11 },
-	      { "exec", run_exec },
-	      { "sender", run_sender },
-	      { "shared", run_shared } };
+} kinds[] = { { "c11", run_c11 },   { "exec", run_exec },     { "greedy", run_greedy },
+	      { "heir", run_heir }, { "sender", run_sender }, { "shared", run_shared } };
 
 int main(int argc, char **argv)
 {

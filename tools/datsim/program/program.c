@@ -88,7 +88,7 @@ static bool is_watched(const struct program *program)
 	return ways && (strstr(ways, "watch=posted") || strstr(ways, "all"));
 }
 
-/* Tracing takes half of the speed of messages between processes. */
+/* Tracing halves the speed of messages between processes. */
 static bool is_traced(const struct program *program)
 {
 	return program->trace || program->capture || program->script || !program->quiet ||

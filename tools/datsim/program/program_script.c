@@ -224,7 +224,7 @@ const char *program_script_named(const char *option, struct text *name)
 {
 	const char *script = getenv("DATSIM_SCRIPT");
 
-	if (script && *script && !option) {
+	if (script && !option) {
 		text_add(name, "%s", script);
 		option = text_of(name);
 	}

@@ -29,7 +29,7 @@ enum ending {
 
 struct outcome {
 	enum ending how;
-	int code;               /* exit status, or signal; of `who` when all hung, as in a shell */
+	int code;               /* exit status, or signal; if all hung, what a shell has of `who` */
 	bool alone;             /* the library started no thread, as it would have elsewhere */
 	char who[PROGRAM_NAME]; /* node of the one of several programs that failed; "": none */
 	char what[1024]; /* what it waited for, left, repeated (round.h); what checkers found */
