@@ -297,11 +297,30 @@ static int run_sender(void)
 	return 0;
 }
 
+/* ---- a process that outlives its parent, as Python's resource tracker does ---- */
+
+static int run_left(void)
+{
+	int fds[2];
+	char byte;
+
+	must(pipe(fds) == 0, "no pipe");
+	if (fork() == 0) {
+		close(fds[1]);
+		must(read(fds[0], &byte, 1) == 0, "no end");
+		sleep_ms(100);
+		_exit(0);
+	}
+	puts("left");
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(void);
 } kinds[] = { { "c11", run_c11 },
 	      { "exec", run_exec },
+	      { "left", run_left },
 	      { "sender", run_sender },
 	      { "shared", run_shared } };
 
