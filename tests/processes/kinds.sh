@@ -22,6 +22,7 @@ same() {
 
 title() {
 	case $1 in
+	alarm) echo "a signal of alarm and setitimer comes in virtual time, and ends a wait" ;;
 	c11) echo "threads of C11 give their turns up" ;;
 	exec) echo "a parent hears at once that its child's descriptors were closed by exec" ;;
 	left) echo "a run waits for a process that outlives its parent" ;;
@@ -30,7 +31,7 @@ title() {
 	esac
 }
 
-for kind in c11 exec left sender shared; do
+for kind in alarm c11 exec left sender shared; do
 	if has_verbs; then
 		holds "$(title "$kind")" same "$kind"
 	else

@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/signalfd.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <threads.h>
 #include <unistd.h>
@@ -297,6 +298,63 @@ static int run_sender(void)
 	return 0;
 }
 
+/* ---- signals of alarm and setitimer, which end waits ---- */
+
+static volatile sig_atomic_t alarms;
+
+static void count_alarm(int sig)
+{
+	alarms += sig == SIGALRM;
+}
+
+static void set_timer(int ms, int every_ms)
+{
+	const struct itimerval value = { .it_value = { .tv_usec = ms * 1000 },
+					 .it_interval = { .tv_usec = every_ms * 1000 } };
+
+	must(setitimer(ITIMER_REAL, &value, NULL) == 0, "no timer");
+}
+
+static void *wait_for_all(void *arg)
+{
+	must(sem_wait(arg) == 0, "no post");
+	puts("thread");
+	return arg;
+}
+
+static int run_alarm(void)
+{
+	const struct sigaction action = { .sa_handler = count_alarm };
+	unsigned int left;
+	pthread_t thread;
+	sem_t all;
+	int how;
+
+	must(sem_init(&all, 0, 0) == 0 && sigaction(SIGALRM, &action, NULL) == 0, "no handler");
+	alarm(1);
+	left = sleep(3);
+	printf("time is left: %d, alarms: %d\n", left > 0, (int)alarms);
+	must(pthread_create(&thread, NULL, wait_for_all, &all) == 0, "no thread");
+	set_timer(500, 500);
+	while (alarms < 4)
+		pause();
+	set_timer(0, 0);
+	printf("alarms %d\n", (int)alarms);
+	sem_post(&all);
+	pthread_join(thread, NULL);
+	signal(SIGALRM, SIG_DFL);
+	alarm(100);
+	if (fork() == 0) {
+		must(alarm(1) == 0, "an alarm of the parent's");
+		for (;;)
+			pause();
+	}
+	must(alarm(0) == 100, "no alarm");
+	must(wait(&how) > 0 && WIFSIGNALED(how), "no end by a signal");
+	printf("ended by %d\n", WTERMSIG(how));
+	return 0;
+}
+
 /* ---- a process that outlives its parent, as Python's resource tracker does ---- */
 
 static int run_left(void)
@@ -318,11 +376,8 @@ static int run_left(void)
 static const struct {
 	const char *name;
 	int (*run)(void);
-} kinds[] = { { "c11", run_c11 },
-	      { "exec", run_exec },
-	      { "left", run_left },
-	      { "sender", run_sender },
-	      { "shared", run_shared } };
+} kinds[] = { { "alarm", run_alarm }, { "c11", run_c11 },       { "exec", run_exec },
+	      { "left", run_left },   { "sender", run_sender }, { "shared", run_shared } };
 
 int main(int argc, char **argv)
 {
