@@ -26,12 +26,13 @@ title() {
 	c11) echo "threads of C11 give their turns up" ;;
 	exec) echo "a parent hears at once that its child's descriptors were closed by exec" ;;
 	left) echo "a run waits for a process that outlives its parent" ;;
+	queues) echo "processes wait for messages in queues, and for semaphores of System V" ;;
 	sender) echo "programs know by its process id who sent a signal" ;;
 	shared) echo "processes wait for locks and semaphores that they share" ;;
 	esac
 }
 
-for kind in alarm c11 exec left sender shared; do
+for kind in alarm c11 exec left queues sender shared; do
 	if has_verbs; then
 		holds "$(title "$kind")" same "$kind"
 	else
