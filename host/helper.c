@@ -64,19 +64,29 @@ static void helper_cond_wait(pthread_cond_t *wake, pthread_mutex_t *lock, uint64
 	pthread_setcancelstate(cancel, &cancel);
 }
 
-static void helper_unlock(void *backend)
+struct shared_sleep {
+	struct backend *backend;
+	const struct nic_world *world;
+};
+
+static void helper_unlock(void *sleep)
 {
-	backend_release(backend);
+	backend_release(((struct shared_sleep *)sleep)->backend);
 }
 
-static void helper_lock(void *backend)
+/* Another thread may have ended the world, and a third one may have made the next. */
+static bool helper_lock(void *sleep)
 {
-	backend_lock(backend);
+	const struct shared_sleep *s = sleep;
+
+	backend_lock(s->backend);
+	return s->backend->shared == s->world;
 }
 
 void helper_sleep_shared(struct backend *b, bool idle, uint64_t until)
 {
-	const struct nic_unlocked unlocked = { helper_unlock, helper_lock, b };
+	struct shared_sleep sleep = { b, b->shared };
+	const struct nic_unlocked unlocked = { helper_unlock, helper_lock, &sleep };
 
 	b->kind->sleep(b->shared, idle, until, &unlocked);
 }

@@ -94,10 +94,13 @@ struct nic_member {
 	bool stuck;   /* in lockstep: no pending event can end any process's wait */
 };
 
-/* How the backend releases the world's lock and lib's, and takes them again. */
+/*
+ * How the backend releases the world's lock and lib's, and takes them again. lock: false if the
+ * world has ended meanwhile, and may be gone.
+ */
 struct nic_unlocked {
 	void (*unlock)(void *ctx);
-	void (*lock)(void *ctx);
+	bool (*lock)(void *ctx);
 	void *ctx;
 };
 

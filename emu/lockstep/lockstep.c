@@ -464,7 +464,9 @@ void emu_lockstep_sleep(struct emu_world *w, const struct nic_unlocked *unlocked
 	}
 	if (!first || !my_turn(w) || self.expects) {
 		unlocked->unlock(unlocked->ctx);
-		unlocked->lock(unlocked->ctx);
+		/* A thread that waits for the end of the world sleeps in it as well. */
+		if (!unlocked->lock(unlocked->ctx))
+			return;
 	}
 	t = this_thread(w);
 	if (first && t)

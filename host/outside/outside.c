@@ -68,9 +68,11 @@ static void unlock_backend(void *backend)
 	backend_release(backend);
 }
 
-static void lock_backend(void *backend)
+/* The caller uses the world, so it stays. */
+static bool lock_backend(void *backend)
 {
 	backend_lock(backend);
+	return true;
 }
 
 static uint64_t fault_due(const struct backend *b)

@@ -299,7 +299,8 @@ static bool wait_once(uint64_t ns, bool descriptor, bool ends)
 	bool kept;
 
 	kept = turns_keep_back(ends, &blocked);
-	outcome = wait_turn(ns, descriptor || (kept && ends));
+	outcome = wait_turn(turns_alarm_left(ns), descriptor || (kept && ends));
+	turns_alarm_fire();
 	if (kept && turns_let_in(blocked))
 		outcome = OUTSIDE_AGAIN;
 	errno = before;

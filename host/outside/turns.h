@@ -12,18 +12,18 @@
  * the machine's clocks by then: the monotonic ones go on from there. Those that only a shared
  * library has read begin anew.
  *
- * Not covered: popen, getaddrinfo and other calls that libc makes inside itself, message queues,
- * semaphores of System V, record locks, splice, sendfile, signals of timers, processor time, names
- * that mktemp, tmpnam and tempnam make up, random numbers of the processor (rdrand) and those that
- * the kernel leaves in memory (AT_RANDOM), those of a stream that is read by fscanf or without
- * libc's lock (getc_unlocked, fread_unlocked), what /proc says of ids (paths with one, the links
- * /proc/self and /proc/thread-self, the file status), ids of threads in calls of another process
- * and in timer_create, prctl and syscall() (but for gettid, kill, tkill, tgkill and pidfd_open),
- * and system calls that a program makes itself, by syscall() (but for those of turns_syscall.c) or
- * in a static program. A thread that blocks there is preempted, and the trace says in which call.
- * The same goes for barriers in memory that processes share. If printf, puts or putc write to a
- * pipe or socket by themselves, because the stream has no buffer or its buffer is full, the reader
- * wakes late: at the next flush, write or close.
+ * Not covered: popen, getaddrinfo and other calls that libc makes inside itself, mq_notify, record
+ * locks, splice, sendfile, signals of timer_create, processor time, names that mktemp, tmpnam and
+ * tempnam make up, random numbers of the processor (rdrand) and those that the kernel leaves in
+ * memory (AT_RANDOM), those of a stream that is read by fscanf or without libc's lock
+ * (getc_unlocked, fread_unlocked), what /proc says of ids (paths with one, the links /proc/self and
+ * /proc/thread-self, the file status), ids of threads in calls of another process and in
+ * timer_create, prctl and syscall() (but for gettid, kill, tkill, tgkill and pidfd_open), and
+ * system calls that a program makes itself, by syscall() (but for those of turns_syscall.c) or in a
+ * static program. A thread that blocks there is preempted, and the trace says in which call. The
+ * same goes for barriers in memory that processes share. If printf, puts or putc write to a pipe or
+ * socket by themselves, because the stream has no buffer or its buffer is full, the reader wakes
+ * late: at the next flush, write or close.
  * While a thread waits for its turn, handlers of signals do not run; turns_handler.c says when they
  * do.
  *
@@ -258,6 +258,13 @@ void turns_signals_shown(int fd, void *got, ssize_t n);
 
 /* Until something can be read. False: its time is over, or a handler has run; errno says so. */
 bool turns_await_in(int fd);
+
+/* ---- turns_alarm.c ---- */
+
+/* So much of this time is left until the next signal of alarm or setitimer. */
+uint64_t turns_alarm_left(uint64_t ns);
+/* Send the process that signal if its time has come. */
+void turns_alarm_fire(void);
 
 /* ---- turns_fd.c ---- */
 

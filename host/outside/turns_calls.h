@@ -33,7 +33,9 @@
 	X(cnd_wait) X(cnd_timedwait) X(call_once) X(sched_yield) \
 	X(nanosleep) X(clock_nanosleep) X(usleep) X(sleep) X(pause) \
 	X(wait) X(waitpid) X(wait3) X(wait4) X(waitid) \
-	X(sigwait) X(sigwaitinfo) X(sigtimedwait) X(sigsuspend) X(flock) X(syscall)
+	X(sigwait) X(sigwaitinfo) X(sigtimedwait) X(sigsuspend) X(flock) X(syscall) \
+	X(msgrcv) X(msgsnd) X(semop) X(semtimedop) \
+	X(mq_receive) X(mq_timedreceive) X(mq_send) X(mq_timedsend)
 
 /* Threads that wait for what it does try again. */
 #define TURNS_TELLS(X) \
@@ -43,7 +45,7 @@
 	X(cnd_signal) X(cnd_broadcast) X(pthread_cancel) \
 	X(pthread_spin_init) X(pthread_barrier_init) X(pthread_barrier_destroy) \
 	X(kill) X(killpg) X(sigqueue) X(tgkill) X(pidfd_send_signal) \
-	X(pthread_kill) X(pthread_sigqueue)
+	X(pthread_kill) X(pthread_sigqueue) X(msgctl) X(semctl)
 
 /* Processes and threads that it starts or ends take their places in the order of turns. */
 #define TURNS_STARTS(X) \
@@ -59,7 +61,7 @@
 #define TURNS_SHOWS(X) \
 	X(clock_gettime) X(gettimeofday) X(time) X(timespec_get) \
 	X(timerfd_create) X(timerfd_settime) X(timerfd_gettime) \
-	X(pidfd_open) \
+	X(alarm) X(ualarm) X(setitimer) X(getitimer) X(pidfd_open) \
 	X(getpid) X(getppid) X(gettid) X(getpgid) X(getpgrp) X(setpgid) X(getsid) X(setsid) \
 	X(tcgetpgrp) X(tcsetpgrp) X(sched_setaffinity) X(sched_getaffinity) \
 	X(sched_setscheduler) X(sched_getscheduler) X(setpriority) X(getpriority) \

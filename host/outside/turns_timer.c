@@ -5,7 +5,7 @@
  * has seen their time come. So it is read, and waited for, as usual.
  *
  * A forked child has the parent's timers, and each expires once for both: their times are in memory
- * that the two share.
+ * that the two share. A timer is known by its first descriptor: one of dup can be read, not set.
  */
 #define _GNU_SOURCE
 #include <poll.h>

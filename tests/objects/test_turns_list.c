@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <mqueue.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -20,8 +21,10 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
+#include <sys/msg.h>
 #include <sys/resource.h>
 #include <sys/select.h>
+#include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -294,6 +297,70 @@ static void unlock_file(void)
 	syscall(SYS_flock, files[0], LOCK_UN);
 }
 
+static struct {
+	long type;
+	char text[4096];
+} note = { .type = 1 };
+static int notes = -1, semaphores = -1;
+static mqd_t queue;
+
+static void put_message(void)
+{
+	syscall(SYS_msgsnd, notes, &note, 8, IPC_NOWAIT);
+}
+
+static void get_message(void)
+{
+	syscall(SYS_msgrcv, notes, &note, sizeof(note.text), 0, IPC_NOWAIT);
+}
+
+static void raise_semaphore(void)
+{
+	syscall(SYS_semctl, semaphores, 0, SETVAL, 1);
+}
+
+static void put_in_queue(void)
+{
+	syscall(SYS_mq_timedsend, queue, "x", 1, 0, NULL);
+}
+
+static void get_from_queue(void)
+{
+	syscall(SYS_mq_timedreceive, queue, note.text, 8, NULL, NULL);
+}
+
+/* Queues are empty for calls that receive, and full for those that send. */
+static void make_queues(const char *name)
+{
+	struct mq_attr attr = { .mq_maxmsg = 1, .mq_msgsize = 8 };
+	char path[32];
+
+	if (!strncmp(name, "msg", 3))
+		notes = msgget(IPC_PRIVATE, 0600);
+	while (!strcmp(name, "msgsnd") &&
+	       syscall(SYS_msgsnd, notes, &note, sizeof(note.text), IPC_NOWAIT) == 0)
+		;
+	if (!strncmp(name, "semo", 4) || !strncmp(name, "semt", 4))
+		semaphores = semget(IPC_PRIVATE, 1, 0600);
+	if (strncmp(name, "mq_", 3))
+		return;
+	snprintf(path, sizeof(path), "/turns-%d", (int)getpid());
+	queue = mq_open(path, O_RDWR | O_CREAT | O_EXCL, 0600, &attr);
+	ck_assert_int_ge(queue, 0);
+	mq_unlink(path);
+	if (strstr(name, "send"))
+		put_in_queue();
+}
+
+/* They would be there after the process. */
+static void remove_queues(void)
+{
+	if (notes >= 0)
+		syscall(SYS_msgctl, notes, IPC_RMID, NULL);
+	if (semaphores >= 0)
+		syscall(SYS_semctl, semaphores, 0, IPC_RMID, 0);
+}
+
 static void wake(void)
 {
 	__atomic_store_n(&word, 1, __ATOMIC_SEQ_CST);
@@ -392,6 +459,7 @@ static bool make_call(const char *name)
 	struct timespec minute = { .tv_sec = 60 }, ns = { .tv_nsec = 1 };
 	struct timespec real = in_a_minute(CLOCK_REALTIME), mono = in_a_minute(CLOCK_MONOTONIC);
 	struct timeval also_minute = { .tv_sec = 60 };
+	struct sembuf down = { .sem_op = -1 };
 	struct epoll_event event;
 	int n = 0, status = 0;
 	static char *line; /* of getdelim; static, so that what it points to is not leaked */
@@ -531,6 +599,14 @@ static bool make_call(const char *name)
 	WAY(sigsuspend, raise_one, sigsuspend(&none) == -1 && errno == EINTR)
 	WAY(flock, unlock_file, flock(files[1], LOCK_EX) == 0)
 	WAY(syscall, wake, syscall(SYS_futex, &word, FUTEX_WAIT, 0, NULL, NULL, 0) == 0)
+	WAY(msgrcv, put_message, msgrcv(notes, &note, 8, 0, 0) == 8)
+	WAY(msgsnd, get_message, msgsnd(notes, &note, 4096, 0) == 0)
+	WAY(semop, raise_semaphore, semop(semaphores, &down, 1) == 0)
+	WAY(semtimedop, raise_semaphore, semtimedop(semaphores, &down, 1, &minute) == 0)
+	WAY(mq_receive, put_in_queue, mq_receive(queue, note.text, 8, NULL) == 1)
+	WAY(mq_timedreceive, put_in_queue, mq_timedreceive(queue, note.text, 8, NULL, &real) == 1)
+	WAY(mq_send, get_from_queue, mq_send(queue, "x", 1, 0) == 0)
+	WAY(mq_timedsend, get_from_queue, mq_timedsend(queue, "x", 1, 0, &real) == 0)
 	happen = NULL;
 	if (!strcmp(name, "pause")) {
 		interrupt_every(20000); /* no thread can end it, so it is libc's in the end */
@@ -575,6 +651,7 @@ static void set_up(const char *name)
 
 	process_id = getpid();
 	make_wire(name);
+	make_queues(name);
 	meant.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	listener = socket(AF_INET, SOCK_STREAM, 0);
 	ck_assert_int_eq(bind(listener, (struct sockaddr *)&meant, size), 0);
@@ -618,10 +695,14 @@ static void set_up(const char *name)
 
 START_TEST(a_call_that_would_block_asks_for_a_turn)
 {
+	bool made;
+
 	set_up(names[_i]);
 	begin();
-	ck_assert_msg(make_call(names[_i]), "%s is not tried by this test", names[_i]);
+	made = make_call(names[_i]);
+	remove_queues();
 	unlink(fifo);
+	ck_assert_msg(made, "%s is not tried by this test", names[_i]);
 	ck_assert_msg(waits > 0, "%s gave no turn up", names[_i]);
 }
 END_TEST
@@ -638,6 +719,7 @@ START_TEST(nothing_comes_between_its_test_and_its_wait)
 	begin();
 	ck_assert_int_ge(timerfd_create(CLOCK_MONOTONIC, 0), 0);
 	make_call(name);
+	remove_queues();
 	unlink(fifo);
 	ck_assert_msg(nows < early || !waits || happen == fake_nothing,
 		      "%s waited for what had happened before", name);

@@ -170,6 +170,51 @@ START_TEST(a_timer_that_was_looked_at_late_keeps_to_its_times)
 }
 END_TEST
 
+static void note_alarm(int sig)
+{
+	ended += sig == SIGALRM;
+}
+
+START_TEST(an_alarm_ends_a_sleep_in_virtual_time)
+{
+	const struct sigaction action = { .sa_handler = note_alarm };
+	struct itimerval left;
+
+	begin();
+	ended = 0;
+	ck_assert_int_eq(sigaction(SIGALRM, &action, NULL), 0);
+	ck_assert_uint_eq(alarm(1), 0);
+	ck_assert_uint_eq(sleep(3), 2);
+	ck_assert_int_eq(ended, 1);
+	expect("tell, wait fd 1000000000");
+	ck_assert_uint_eq(sleep(3), 0);
+	ck_assert_uint_eq(alarm(100), 0);
+	ck_assert_int_eq(getitimer(ITIMER_REAL, &left), 0);
+	ck_assert_int_eq(left.it_value.tv_sec, 100);
+	ck_assert_int_eq(usleep(1000000), 0);
+	ck_assert_uint_eq(alarm(0), 99);
+	ck_assert_uint_eq(sleep(200), 0);
+	ck_assert_int_eq(ended, 1);
+}
+END_TEST
+
+/* As when the program has computed all the while. */
+START_TEST(an_alarm_that_the_kernel_has_sent_does_not_come_again)
+{
+	const struct sigaction action = { .sa_handler = note_alarm };
+	const struct itimerval value = { .it_value = { .tv_usec = 1000 } };
+
+	begin();
+	ended = 0;
+	ck_assert_int_eq(sigaction(SIGALRM, &action, NULL), 0);
+	ck_assert_int_eq(setitimer(ITIMER_REAL, &value, NULL), 0);
+	while (!__atomic_load_n(&ended, __ATOMIC_SEQ_CST))
+		;
+	ck_assert_uint_eq(sleep(1), 0);
+	ck_assert_int_eq(ended, 1);
+}
+END_TEST
+
 static void (*const waits[])(void) = {
 	wait_by_usleep, wait_by_nanosleep, wait_by_clock_nanosleep, wait_by_poll,  wait_by_select,
 	wait_by_epoll,  wait_by_signal,    wait_by_socket,          wait_by_futex, wait_by_timer,
@@ -422,6 +467,8 @@ static void fill(Suite *suite)
 	unit_add(suite, a_timer_whose_descriptor_is_another_file_now_writes_nothing_there, 1, NULL);
 	unit_add(suite, a_timer_expires_once_for_a_process_and_its_child, 1, NULL);
 	unit_add(suite, a_time_that_is_none_is_refused, 1, NULL);
+	unit_add(suite, an_alarm_ends_a_sleep_in_virtual_time, 1, NULL);
+	unit_add(suite, an_alarm_that_the_kernel_has_sent_does_not_come_again, 1, NULL);
 	unit_add(suite, a_timer_from_the_past_has_expired_as_often_as_on_linux, 1, NULL);
 	unit_add(suite, a_timer_that_was_looked_at_late_keeps_to_its_times, 1, NULL);
 }

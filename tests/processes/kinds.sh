@@ -22,15 +22,18 @@ same() {
 
 title() {
 	case $1 in
+	alarm) echo "a signal of alarm and setitimer comes in virtual time, and ends a wait" ;;
 	c11) echo "threads of C11 give their turns up" ;;
 	exec) echo "a parent hears at once that its child's descriptors were closed by exec" ;;
 	greedy) echo "a process that waits only with a shared lock held leaves it to others" ;;
+	left) echo "a run waits for a process that outlives its parent" ;;
+	queues) echo "processes wait for messages in queues, and for semaphores of System V" ;;
 	sender) echo "programs know by its process id who sent a signal" ;;
 	shared) echo "processes wait for locks and semaphores that they share" ;;
 	esac
 }
 
-for kind in c11 exec greedy sender shared; do
+for kind in alarm c11 exec greedy left queues sender shared; do
 	if has_verbs; then
 		holds "$(title "$kind")" same "$kind"
 	else

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <mqueue.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -14,8 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <threads.h>
 #include <unistd.h>
@@ -391,11 +395,152 @@ static int run_sender(void)
 	return become_heir();
 }
 
+/* ---- signals of alarm and setitimer, which end waits ---- */
+
+static volatile sig_atomic_t alarms;
+
+static void count_alarm(int sig)
+{
+	alarms += sig == SIGALRM;
+}
+
+static void set_timer(int ms, int every_ms)
+{
+	const struct itimerval value = { .it_value = { .tv_usec = ms * 1000 },
+					 .it_interval = { .tv_usec = every_ms * 1000 } };
+
+	must(setitimer(ITIMER_REAL, &value, NULL) == 0, "no timer");
+}
+
+static void *wait_for_all(void *arg)
+{
+	must(sem_wait(arg) == 0, "no post");
+	puts("thread");
+	return arg;
+}
+
+static int run_alarm(void)
+{
+	const struct sigaction action = { .sa_handler = count_alarm };
+	unsigned int left;
+	pthread_t thread;
+	sem_t all;
+	int how;
+
+	must(sem_init(&all, 0, 0) == 0 && sigaction(SIGALRM, &action, NULL) == 0, "no handler");
+	alarm(1);
+	left = sleep(3);
+	printf("time is left: %d, alarms: %d\n", left > 0, (int)alarms);
+	must(pthread_create(&thread, NULL, wait_for_all, &all) == 0, "no thread");
+	set_timer(500, 500);
+	while (alarms < 4)
+		pause();
+	set_timer(0, 0);
+	printf("alarms %d\n", (int)alarms);
+	sem_post(&all);
+	pthread_join(thread, NULL);
+	signal(SIGALRM, SIG_DFL);
+	alarm(100);
+	if (fork() == 0) {
+		must(alarm(1) == 0, "an alarm of the parent's");
+		for (;;)
+			pause();
+	}
+	must(alarm(0) == 100, "no alarm");
+	must(wait(&how) > 0 && WIFSIGNALED(how), "no end by a signal");
+	printf("ended by %d\n", WTERMSIG(how));
+	return 0;
+}
+
+/* ---- queues of messages, and semaphores of System V ---- */
+
+static struct {
+	long type;
+	char text[8];
+} message = { .type = 1 };
+
+static void change_semaphore(int id, int by)
+{
+	struct sembuf op = { .sem_op = (short)by };
+
+	must(semop(id, &op, 1) == 0, "no semaphore");
+}
+
+static void answer_all(int ask, int tell, int sem, mqd_t queue)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		must(msgrcv(ask, &message, 8, 0, 0) == 8, "no question");
+		printf("question %s\n", message.text);
+		sleep_ms(1);
+		must(msgsnd(tell, &message, 8, 0) == 0, "no room");
+		change_semaphore(sem, -1);
+		must(mq_receive(queue, message.text, 8, NULL) == 8, "no message");
+		printf("message %s\n", message.text);
+	}
+	must(msgrcv(ask, &message, 8, 0, 0) == -1 && errno == EIDRM, "not removed");
+	_exit(0);
+}
+
+static int run_queues(void)
+{
+	struct mq_attr attr = { .mq_maxmsg = 1, .mq_msgsize = 8 };
+	const struct timespec soon = { .tv_nsec = 1000000 };
+	int ask = msgget(IPC_PRIVATE, 0600), tell = msgget(IPC_PRIVATE, 0600);
+	int sem = semget(IPC_PRIVATE, 1, 0600);
+	struct sembuf down = { .sem_op = -1 };
+	char path[32];
+	pid_t child;
+	mqd_t queue;
+
+	snprintf(path, sizeof(path), "/kinds-%d", (int)getpid());
+	mq_unlink(path);
+	queue = mq_open(path, O_RDWR | O_CREAT | O_EXCL, 0600, &attr);
+	must(queue >= 0 && mq_unlink(path) == 0, "no queue");
+	must(semtimedop(sem, &down, 1, &soon) == -1 && errno == EAGAIN, "no end of the time");
+	must(semctl(sem, 0, SETVAL, 0) == 0, "no value");
+	child = fork();
+	if (child == 0)
+		answer_all(ask, tell, sem, queue);
+	for (int i = 0; i < ROUNDS; i++) {
+		snprintf(message.text, sizeof(message.text), "%d", i);
+		must(msgsnd(ask, &message, 8, 0) == 0, "no room");
+		must(msgrcv(tell, &message, 8, 0, 0) == 8, "no answer");
+		printf("answer %s\n", message.text);
+		change_semaphore(sem, 1);
+		must(mq_send(queue, message.text, 8, 0) == 0, "no room in the queue");
+	}
+	sleep_ms(100);
+	msgctl(ask, IPC_RMID, NULL);
+	must(waitpid(child, NULL, 0) == child, "no child");
+	msgctl(tell, IPC_RMID, NULL);
+	semctl(sem, 0, IPC_RMID);
+	return 0;
+}
+
+/* ---- a process that outlives its parent, as Python's resource tracker does ---- */
+
+static int run_left(void)
+{
+	int fds[2];
+	char byte;
+
+	must(pipe(fds) == 0, "no pipe");
+	if (fork() == 0) {
+		close(fds[1]);
+		must(read(fds[0], &byte, 1) == 0, "no end");
+		sleep_ms(100);
+		_exit(0);
+	}
+	puts("left");
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(void);
-} kinds[] = { { "c11", run_c11 },   { "exec", run_exec },     { "greedy", run_greedy },
-	      { "heir", run_heir }, { "sender", run_sender }, { "shared", run_shared } };
+} kinds[] = { { "alarm", run_alarm },   { "c11", run_c11 },       { "exec", run_exec },
+	      { "greedy", run_greedy }, { "heir", run_heir },     { "left", run_left },
+	      { "queues", run_queues }, { "sender", run_sender }, { "shared", run_shared } };
 
 int main(int argc, char **argv)
 {

@@ -5,6 +5,7 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -30,15 +31,25 @@ static void setup(void)
 	ck_assert_int_eq(emu_shared_join(world, &config), 0);
 }
 
-static void teardown_fabric(void)
+static void remove_folder(void)
 {
 	char path[100];
 
-	emu_shared_leave(world);
-	emu_world_unmap_bare(world);
 	snprintf(path, sizeof(path), "%s/datsim", folder);
 	ck_assert_int_eq(rmdir(path), 0);
 	ck_assert_int_eq(rmdir(folder), 0);
+}
+
+static void end_world(void)
+{
+	emu_shared_leave(world);
+	emu_world_unmap_bare(world);
+}
+
+static void teardown_fabric(void)
+{
+	end_world();
+	remove_folder();
 }
 
 static void *enter_and_end(void *arg)
@@ -140,15 +151,69 @@ START_TEST(threads_are_counted_when_the_program_took_the_descriptor)
 }
 END_TEST
 
+static void *end_world_in_turn(void *arg)
+{
+	struct nic_world *nic = (struct nic_world *)world;
+
+	while (!emu_backend.enter(nic, false))
+		emu_backend.await(nic);
+	emu_backend.leave(nic);
+	end_world();
+	return arg;
+}
+
+static void leave_world(void *ctx)
+{
+	(void)ctx;
+	emu_backend.leave((struct nic_world *)world);
+}
+
+/* As the host's lock: there is no world to enter any more. */
+static bool see_the_end(void *thread)
+{
+	ck_assert_int_eq(pthread_join(*(pthread_t *)thread, NULL), 0);
+	return false;
+}
+
+static uint32_t threads_high(void)
+{
+	return __atomic_load_n(&world->fab->shared.lockstep.high, __ATOMIC_ACQUIRE);
+}
+
+/* It waits for the end, which another thread waited to reach. */
+START_TEST(a_thread_may_sleep_while_the_world_ends)
+{
+	struct nic_world *nic = (struct nic_world *)world;
+	pthread_t thread;
+	const struct nic_unlocked unlocked = { leave_world, see_the_end, &thread };
+
+	ck_assert(emu_backend.enter(nic, true));
+	emu_backend.leave(nic);
+	ck_assert(emu_backend.enter(nic, false));
+	emu_backend.leave(nic);
+	ck_assert_uint_eq(threads_high(), 1);
+	ck_assert_int_eq(pthread_create(&thread, NULL, end_world_in_turn, NULL), 0);
+	while (threads_high() < 2)
+		sched_yield();
+	ck_assert(emu_backend.enter(nic, false));
+	emu_backend.sleep(nic, false, NIC_TIME_NEVER, &unlocked);
+	remove_folder();
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	TCase *tcase = tcase_create("ends");
+	TCase *end = tcase_create("end");
 
 	tcase_add_checked_fixture(tcase, setup, teardown_fabric);
 	tcase_add_test(tcase, a_thread_that_ends_does_not_become_the_helper);
 	tcase_add_test(tcase, a_thread_that_takes_no_turns_is_counted_when_another_ends);
 	tcase_add_test(tcase, threads_are_counted_when_the_program_took_the_descriptor);
 	suite_add_tcase(suite, tcase);
+	tcase_add_checked_fixture(end, setup, NULL);
+	tcase_add_test(end, a_thread_may_sleep_while_the_world_ends);
+	suite_add_tcase(suite, end);
 }
 
 UNIT_SUITE_OF_PROCESSES("threads of a fabric in lockstep")

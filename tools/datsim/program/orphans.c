@@ -17,8 +17,8 @@
 
 #include "tools/datsim/files.h"
 
-#define PASSES_MOST 64  /* of processes that have children, which have children ... */
-#define LOOKS_MOST  200 /* at a fabric whose processes die */
+#define PASSES_MOST 64   /* of processes that have children, which have children ... */
+#define LOOKS_MOST  1000 /* at a fabric whose processes end: 5 seconds */
 #define LOOK_NS     5000000
 #define ASKS_MOST   400 /* looks at children that have been asked to end */
 #define ASKED_MOST  64  /* children that are asked only once */

@@ -310,7 +310,8 @@ int programs_run(struct programs *programs)
 		return code;
 	if (programs->limit > 0)
 		orphans_end(programs->kept, ARRAY_SIZE(programs->kept));
-	if ((programs->limit <= 0 && !programs->ended->by) ||
+	/* In lockstep each process that a program has left takes part, and most end with it. */
+	if ((programs->limit <= 0 && !programs->ended->by && !programs->lockstep) ||
 	    !orphans_leave_fabric(programs->fabric))
 		fprintf(stderr, "datsim run: a process still takes part in fabric %s\n",
 			programs->fabric);
