@@ -380,12 +380,22 @@ static void tell_overflow(struct vb_obj *obj)
 	vb_async_add(obj->context, &event);
 }
 
+/*
+ * The QP fails once, however many flushed requests find the CQ full after that. A program that
+ * renews the QP when it is told must not be told again of the life before.
+ */
 void vb_cq_on_lost(void *cq_obj, void *qp_obj, enum nic_opcode lost)
 {
+	struct vb_obj *obj = qp_obj;
+	struct vb_qp *qp;
+
 	(void)lost;
 	if (cq_obj)
 		tell_overflow(cq_obj);
-	if (((struct vb_obj *)qp_obj)->kind == VB_QP)
-		vb_qp_tell(nic_container_of((struct vb_obj *)qp_obj, struct vb_qp, obj),
-			   IBV_EVENT_QP_FATAL);
+	if (obj->kind != VB_QP)
+		return;
+	qp = nic_container_of(obj, struct vb_qp, obj);
+	if (!qp->told_fatal)
+		vb_qp_tell(qp, IBV_EVENT_QP_FATAL);
+	qp->told_fatal = true;
 }

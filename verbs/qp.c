@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* qp.c - queue pairs: creation, destruction, and their end by an error. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "gone.h"
@@ -104,6 +105,18 @@ static const char *type_word(enum ibv_qp_type type)
 	return type == IBV_QPT_UC ? "UC" : "UD";
 }
 
+/* A datagram takes its Receive without a line, so this one says whose they are. */
+static void trace_create(const struct vb_qp *qp)
+{
+	char srq[24] = "";
+
+	if (qp->init.srq)
+		snprintf(srq, sizeof(srq), " srq=srq%u", VB_OF(qp->init.srq, srq)->obj.id);
+	vb_obj_trace(&qp->obj, "create type=%s qpn=%u send=cq%u recv=cq%u%s",
+		     type_word(qp->init.qp_type), qp->ibv.qp_num,
+		     VB_OF(qp->init.send_cq, cq)->obj.id, VB_OF(qp->init.recv_cq, cq)->obj.id, srq);
+}
+
 static int create_qp(struct vb_context *context, struct vb_qp *qp, struct vb_pd *pd)
 {
 	struct nic_qp_init init = nic_init(context, pd, &qp->init);
@@ -132,9 +145,7 @@ static int create_qp(struct vb_context *context, struct vb_qp *qp, struct vb_pd 
 				   .qp_num = qp->nic->number,
 				   .state = IBV_QPS_RESET,
 				   .qp_type = qp->init.qp_type };
-	vb_obj_trace(&qp->obj, "create type=%s qpn=%u send=cq%u recv=cq%u",
-		     type_word(qp->init.qp_type), qp->ibv.qp_num,
-		     VB_OF(qp->init.send_cq, cq)->obj.id, VB_OF(qp->init.recv_cq, cq)->obj.id);
+	trace_create(qp);
 	pthread_mutex_init(&qp->ibv.mutex, NULL);
 	pthread_cond_init(&qp->ibv.cond, NULL);
 	return 0;

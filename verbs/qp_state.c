@@ -206,6 +206,7 @@ static void reset_qp(struct vb_qp *qp)
 	vb_cq_forget(VB_OF(qp->ibv.recv_cq, cq), qp->nic);
 	memset(&qp->attr, 0, sizeof(qp->attr));
 	qp->draining = false;
+	qp->told_fatal = false;
 	qp->inline_slot = 0;
 }
 

@@ -196,8 +196,8 @@ struct vb_qp {
 	struct vb_range send_range, recv_range; /* quick.c */
 	unsigned int signaled, quick; /* IBV_SEND_SIGNALED if every request is; enum vb_quick */
 	uint32_t given_async;
-	bool draining;       /* in SQD, and requests that had begun have not completed */
-	bool tells_drained;  /* the program asked for IBV_EVENT_SQ_DRAINED */
+	bool draining;                  /* in SQD, and requests that had begun have not completed */
+	bool tells_drained, told_fatal; /* SQ_DRAINED is asked for; QP_FATAL has come since RESET */
 	struct vb_obj *conn; /* the QP itself is this connection's: its peer is no verbs QP */
 	/* Inline payload: a slot for each request that can be in flight, and one more. */
 	uint8_t *inline_room;

@@ -40,9 +40,10 @@ static bool ends_in_upcall(enum emu_event_kind kind)
  * Packets without payload wait in the inbox of the QP's owner (left_here). Packets with payload
  * wait there, or in the inbox of the peer, whose memory they come from (left_there), but not in
  * both at the same time: those that the peer meets behind an atomic, which it has passed on to the
- * owner, follow it there (emu_run_left). The two bits are hints: a bit may stay set when the packet
- * has run, but is never clear while one waits. They mean nothing once the inbox is empty, so
- * recovery leaves them alone.
+ * owner, follow it there, and an atomic that the owner meets behind those goes with them to the
+ * peer (emu_run_left). The two bits are hints: a bit may stay set when the packet has run, but is
+ * never clear while one waits. They mean nothing once the inbox is empty, so recovery leaves them
+ * alone.
  */
 static bool waits_in_inbox(struct emu_world *w, bool left, uint16_t process)
 {
@@ -141,13 +142,17 @@ static void run_own(struct emu_world *w, struct emu_event *event)
 	emu_section_event_done(w);
 }
 
-/* An atomic needs no memory but its target's, which is this process's. */
+/*
+ * An atomic needs no memory but its target's, which is this process's. One that is not expected
+ * next has Sends or RDMA Writes before it that have gone on to the peer: it must not overtake them.
+ */
 static bool is_atomic_here(struct emu_world *w, const struct emu_event *event)
 {
 	const struct emu_qp *qp = emu_qp_at(w, event->qp), *sender = emu_qp_at(w, qp->peer);
 
 	return emu_event_kind(event) == EMU_EV_DATA && emu_mine(w, qp->adapter) &&
-	       !emu_qp_stale(qp, event) && emu_wq_has(&sender->sq, event->index) &&
+	       !emu_qp_stale(qp, event) && event->index == qp->rx_next &&
+	       emu_wq_has(&sender->sq, event->index) &&
 	       emu_rdma_is_atomic(
 		       ((const struct emu_swqe *)emu_wqe(w, &sender->sq, event->index))->opcode);
 }

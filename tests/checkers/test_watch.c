@@ -132,6 +132,26 @@ START_TEST(each_mistake_is_noticed_by_its_rule)
 }
 END_TEST
 
+#define DATAGRAM(srq)                                                                          \
+	"libdat trace 1\n# profile=ib\n0 emu0.qp1 create type=UD qpn=17 send=cq1 recv=cq1" srq \
+	"\n1 emu0.qp1 complete op=RECV status=SUCCESS bytes=64 message=1\n"                    \
+	"1 emu0.qp1 ibv_poll_cq cq=cq1 opcode=IBV_WC_RECV status=IBV_WC_SUCCESS wr_id=8\n"
+
+/* No line says that a datagram takes one. */
+START_TEST(a_receive_of_an_srq_is_no_post_of_its_qp)
+{
+	static const char own[] = DATAGRAM(""), shared[] = DATAGRAM(" srq=srq1");
+	struct watch watch;
+
+	watch_read(&watch, own, strlen(own));
+	ck_assert_ptr_nonnull(strstr(text_of(&watch.violations), "has none that is posted"));
+	watch_free(&watch);
+	watch_read(&watch, shared, strlen(shared));
+	ck_assert_str_eq(text_of(&watch.violations), "");
+	watch_free(&watch);
+}
+END_TEST
+
 #define KEPT_END                                                                       \
 	"0 - note the trace keeps its end (DATSIM_TRACE_LAST): lines before this one " \
 	"are missing"
@@ -268,6 +288,7 @@ static void fill(Suite *suite)
 
 	tcase_add_test(tcase, a_trace_as_it_should_be_has_no_violation);
 	tcase_add_loop_test(tcase, each_mistake_is_noticed_by_its_rule, 0, (int)COUNT(rows));
+	tcase_add_test(tcase, a_receive_of_an_srq_is_no_post_of_its_qp);
 	tcase_add_loop_test(tcase, rnr_naks_are_counted_with_the_retries_of_their_qp, 0,
 			    2 * (int)COUNT(refusals));
 	tcase_add_test(tcase, a_receive_may_fail_after_all_if_the_trace_says_so);

@@ -361,30 +361,67 @@ START_TEST(a_refused_request_is_told_at_the_responder)
 }
 END_TEST
 
-START_TEST(a_full_completion_queue_is_told_of_it_and_of_the_qp)
+static void connect_both(void)
 {
-	struct ibv_qp *qp;
-	struct ibv_cq *small;
+	for (enum ibv_qp_state to = IBV_QPS_INIT; to <= IBV_QPS_RTS; to++) {
+		ck_assert_int_eq(verbs_modify(&a, &b, to), 0);
+		ck_assert_int_eq(verbs_modify(&b, &a, to), 0);
+	}
+}
 
+/* The first end's completion queue has room for few. */
+static void begin_small(void)
+{
 	verbs_open(&a, 0);
 	verbs_open(&b, 1);
-	small = ibv_create_cq(a.context, 1, NULL, NULL, 0);
-	ck_assert_ptr_nonnull(small);
 	ck_assert_int_eq(ibv_destroy_cq(a.cq), 0);
-	a.cq = small;
+	a.cq = ibv_create_cq(a.context, 1, NULL, NULL, 0);
+	ck_assert_ptr_nonnull(a.cq);
 	verbs_make_qp(&a);
 	verbs_make_qp(&b);
-	for (int i = IBV_QPS_INIT; i <= IBV_QPS_RTS; i++) {
-		ck_assert_int_eq(verbs_modify(&a, &b, (enum ibv_qp_state)i), 0);
-		ck_assert_int_eq(verbs_modify(&b, &a, (enum ibv_qp_state)i), 0);
-	}
-	qp = a.qp;
-	for (uint64_t id = 1; id <= (uint64_t)small->cqe + 1; id++)
+	connect_both();
+}
+
+/* One more than the queue has room for. */
+static void overflow(void)
+{
+	for (int i = 0; i <= a.cq->cqe; i++)
 		ck_assert_int_eq(verbs_send(&a, &b, IBV_WR_RDMA_WRITE, 8, 0), 0);
 	expect_quiet(&b);
+}
+
+START_TEST(a_full_completion_queue_is_told_of_it_and_of_the_qp)
+{
+	begin_small();
+	overflow();
 	ck_assert_int_eq(next_event(&a, NULL), (int)IBV_EVENT_CQ_ERR);
-	ck_assert_int_eq(next_event(&a, qp), (int)IBV_EVENT_QP_FATAL);
+	EXPECT_EVENT(&a, IBV_EVENT_QP_FATAL);
 	EXPECT_NO_EVENT(&a);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
+START_TEST(a_qp_is_told_once_until_reset_that_completions_were_lost)
+{
+	struct ibv_wc wc;
+
+	begin_small();
+	for (int life = 0; life < 2; life++) {
+		overflow();
+		ck_assert_int_eq(next_event(&a, NULL), (int)IBV_EVENT_CQ_ERR);
+		EXPECT_EVENT(&a, IBV_EVENT_QP_FATAL);
+		/* These are flushed, and find the queue full. */
+		for (int i = 0; i < 3; i++)
+			ck_assert_int_eq(verbs_send(&a, &b, IBV_WR_RDMA_WRITE, 8, 0), 0);
+		expect_quiet(&b);
+		for (int i = 0; i < 3; i++)
+			ck_assert_int_eq(next_event(&a, NULL), (int)IBV_EVENT_CQ_ERR);
+		EXPECT_NO_EVENT(&a);
+		ck_assert_int_eq(ibv_poll_cq(a.cq, 1, &wc), 1);
+		ck_assert_int_eq(verbs_modify(&a, &b, IBV_QPS_RESET), 0);
+		ck_assert_int_eq(verbs_modify(&b, &a, IBV_QPS_RESET), 0);
+		connect_both();
+	}
 	verbs_end_all(&a, &b);
 }
 END_TEST
@@ -517,10 +554,7 @@ static void begin_notified(void)
 	ck_assert_ptr_nonnull(b.cq);
 	verbs_make_qp(&a);
 	verbs_make_qp(&b);
-	for (enum ibv_qp_state to = IBV_QPS_INIT; to <= IBV_QPS_RTS; to++) {
-		ck_assert_int_eq(verbs_modify(&a, &b, to), 0);
-		ck_assert_int_eq(verbs_modify(&b, &a, to), 0);
-	}
+	connect_both();
 }
 
 /* The queue is destroyed. */
@@ -733,6 +767,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_qp_that_begins_to_send_goes_on_receiving, 1, NULL);
 	unit_add(suite, a_refused_request_is_told_at_the_responder, 1, NULL);
 	unit_add(suite, a_full_completion_queue_is_told_of_it_and_of_the_qp, 1, NULL);
+	unit_add(suite, a_qp_is_told_once_until_reset_that_completions_were_lost, 1, NULL);
 	unit_add(suite, an_event_goes_with_the_qp_that_it_is_about, 1, NULL);
 	unit_add(suite, no_path_migrates, 1, NULL);
 	unit_add(suite, a_solicited_arming_is_for_solicited_messages_and_once, 3, NULL);

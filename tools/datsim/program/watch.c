@@ -391,7 +391,8 @@ static void take_state(struct watch *watch, const struct trace_line *line)
 		begin_anew(watch, one);
 		one->number = trace_number(line, "qpn");
 		one->reliable = !one->verbs || span_is(trace_value(line, "type"), "RC");
-		one->shared = one->limited = false;
+		one->shared = trace_value(line, "srq").length > 0;
+		one->limited = false;
 	} else if (span_is(line->verb, "free") || span_is(to, "RESET")) {
 		begin_anew(watch, one);
 	} else if (span_is(to, "RTS") || span_is(to, "CONNECTED")) {
