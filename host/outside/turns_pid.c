@@ -5,6 +5,7 @@
  * and so on. Calls that take an id take those, and ids of processes outside the fabric as they are.
  */
 #define _GNU_SOURCE
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -14,6 +15,7 @@
 #include "turns.h"
 
 #define OF_NONE (NIC_BOOK_PIDS_FIRST - 1) /* a parent outside the fabric */
+#define KILL_MS 1000
 
 /* ---- the book ---- */
 
@@ -114,6 +116,18 @@ static pid_t pid_meant(bool ours, pid_t pid)
 
 typedef int send_function(pid_t to, int sig, union sigval value);
 
+/*
+ * SIGKILL ends a process a moment after the call. Until then the caller keeps the turn: virtual time
+ * would go on to whatever others wait for, or not, as the kernel is quick. A process that the kernel
+ * cannot end, because it waits for a disk, is given KILL_MS.
+ */
+static void await_killed(int fd)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+
+	REAL(poll)(&pfd, 1, KILL_MS);
+}
+
 static int send_kill(pid_t to, int sig, union sigval value)
 {
 	(void)value;
@@ -138,16 +152,24 @@ static int send_queued(pid_t to, int sig, union sigval value)
 static int send_in_turn(bool ours, send_function *send, pid_t to, int sig, union sigval value)
 {
 	uint64_t before;
-	int result, err;
+	int result, err, killed = -1;
 	bool kept;
 
 	if (!ours)
 		return send(to, sig, value);
+	to = pid_meant(true, to);
+	if (sig == SIGKILL && to > 0)
+		killed = (int)REAL(syscall)(SYS_pidfd_open, to, 0);
 	kept = turns_keep_back(false, &before);
-	result = send(pid_meant(true, to), sig, value);
+	result = send(to, sig, value);
 	err = errno;
 	if (kept)
 		turns_let_in(before);
+	if (killed >= 0) {
+		if (result == 0)
+			await_killed(killed);
+		REAL(close)(killed);
+	}
 	if (result == 0)
 		turns_tell(true);
 	errno = err;
@@ -186,6 +208,8 @@ int turns_pidfd_send_signal(int fd, int sig, siginfo_t *info, unsigned int flags
 	bool ours = PROGRAM;
 	int result = (int)REAL(syscall)(SYS_pidfd_send_signal, fd, sig, info, flags);
 
+	if (ours && result == 0 && sig == SIGKILL)
+		await_killed(fd);
 	if (ours && result == 0)
 		turns_tell(true);
 	return result;
