@@ -117,9 +117,9 @@ static pid_t pid_meant(bool ours, pid_t pid)
 typedef int send_function(pid_t to, int sig, union sigval value);
 
 /*
- * SIGKILL ends a process a moment after the call. Until then the caller keeps the turn: virtual time
- * would go on to whatever others wait for, or not, as the kernel is quick. A process that the kernel
- * cannot end, because it waits for a disk, is given KILL_MS.
+ * SIGKILL ends a process a moment after the call. Until then the caller keeps the turn: virtual
+ * time would go on to whatever others wait for, or not, as the kernel is quick. A process that the
+ * kernel cannot end, because it waits for a disk, is given KILL_MS.
  */
 static void await_killed(int fd)
 {
