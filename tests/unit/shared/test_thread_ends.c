@@ -204,8 +204,8 @@ static void *do_nothing(void *arg)
 }
 
 /*
- * It waits for the end, which another thread waited to reach. ThreadSanitizer begins a thread of its
- * own with the first one of the program, and ends it when the helper enters.
+ * It waits for the end, which another thread waited to reach. ThreadSanitizer begins a thread of
+ * its own with the first one of the program, and ends it when the helper enters.
  */
 START_TEST(a_thread_may_sleep_while_the_world_ends)
 {
