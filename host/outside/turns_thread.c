@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "turns.h"
@@ -268,14 +269,22 @@ void __lsan_disable(void) __attribute__((weak)); /* of LeakSanitizer, if the pro
 /*
  * LeakSanitizer waits so for its own thread, with the locks of malloc held: a thread that got the
  * turn would wait for these. If it is linked into the program, its calls look like the program's,
- * and no call of sched_yield gives the turn up.
+ * and no call of sched_yield gives the turn up. A shell has it by way of a library that it loads.
  */
 static bool is_leak_check(const void *caller)
 {
+	static const char *const names[] = { "libclang_rt.", "libasan.so", "liblsan.so" };
 	Dl_info sanitizer, from;
 
-	return __lsan_disable && dladdr((const void *)__lsan_disable, &sanitizer) &&
-	       dladdr(caller, &from) && sanitizer.dli_fbase == from.dli_fbase;
+	if (!dladdr(caller, &from))
+		return false;
+	if (__lsan_disable && dladdr((const void *)__lsan_disable, &sanitizer) &&
+	    sanitizer.dli_fbase == from.dli_fbase)
+		return true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (from.dli_fname && strstr(from.dli_fname, names[i]))
+			return true;
+	return false;
 }
 
 /* A loop that waits for another thread in this way ends. */
