@@ -37,7 +37,7 @@ static DAT_HANDLE issue(int n)
 
 static void *look_up(void *arg)
 {
-	unsigned int *wrong = arg;
+	unsigned int *wrong = arg, ranges = 0; /* ranges: of those this thread has seen handles */
 	uint32_t random = 1;
 
 	while (!litmus_is_set(&t.end)) {
@@ -47,9 +47,11 @@ static void *look_up(void *arg)
 
 		*wrong += (handle && !slot) ||
 			  (provider && provider != &t.provider[0] && provider != &t.provider[1]);
+		if (handle && handle_number(handle) >> (SLOT_BITS - 1) >= ranges)
+			ranges = (handle_number(handle) >> (SLOT_BITS - 1)) + 1;
 		/* One that may be issued again just now */
 		random = random * 1103515245u + 12345u;
-		if (handle_range_base(random >> 31) != HANDLE_RANGE_NONE) {
+		if (random >> 31 < ranges) {
 			slot = handle_of_number(random >> (32 - SLOT_BITS));
 			provider = handle_slot_provider(slot);
 			*wrong += provider && provider != &t.provider[0] &&
