@@ -41,15 +41,15 @@ void emu_pd_free(struct nic_pd *pd)
 	EMU_FREE(w->fab, pds, pd, index);
 }
 
-/* How many regions of that kind the adapter has, and how many it may have. */
-static int *mr_count(struct emu_world *w, struct emu_adapter *adapter, uint32_t access, int *most)
+/* The number of regions of that kind that the adapter has. */
+static int *mr_count(struct emu_adapter *adapter, uint32_t access)
 {
-	if (access & NIC_ACCESS_OF_FRONT) {
-		*most = (int)emu_qps_most(w);
-		return &adapter->front_mrs;
-	}
-	*most = EMU_MAX_MR;
-	return &adapter->mrs;
+	return access & NIC_ACCESS_OF_FRONT ? &adapter->front_mrs : &adapter->mrs;
+}
+
+static int mr_most(const struct emu_world *w, uint32_t access)
+{
+	return access & NIC_ACCESS_OF_FRONT ? (int)emu_qps_most(w) : EMU_MAX_MR;
 }
 
 int emu_mr_reg(struct nic_pd *pd, uint64_t addr, uint64_t length, uint32_t access,
@@ -57,7 +57,7 @@ int emu_mr_reg(struct nic_pd *pd, uint64_t addr, uint64_t length, uint32_t acces
 {
 	struct emu_world *w = emu_world_of(pd->nic);
 	struct emu_adapter *adapter = &w->fab->adapters[emu_nic(pd->nic)->adapter];
-	int most, *count = mr_count(w, adapter, access, &most);
+	int *count = mr_count(adapter, access);
 	struct emu_mr *entry;
 	uint32_t index;
 
@@ -65,7 +65,7 @@ int emu_mr_reg(struct nic_pd *pd, uint64_t addr, uint64_t length, uint32_t acces
 		return -EINVAL;
 	if (!emu_pages_allow(addr, length, access & WRITES))
 		return -EFAULT;
-	if (*count >= most)
+	if (*count >= mr_most(w, access))
 		return -ENOMEM;
 	index = EMU_TAKE(w, mrs, mr, EMU_MRS);
 	if (!index)
@@ -95,12 +95,11 @@ void emu_mr_dereg(struct nic_mr *mr)
 {
 	struct emu_world *w = emu_world_of(mr->nic);
 	struct emu_adapter *adapter = &w->fab->adapters[emu_nic(mr->nic)->adapter];
-	int most;
 
 	EMU_SURE(w, w->fab->mr[EMU_INDEX(w, mr, mr)].windows == 0);
 	emu_place_payloads(w);
 	w->range[EMU_INDEX(w, mr, mr)].lkey = 0;
-	--*mr_count(w, adapter, w->fab->mr[EMU_INDEX(w, mr, mr)].access, &most);
+	--*mr_count(adapter, w->fab->mr[EMU_INDEX(w, mr, mr)].access);
 	w->fab->mr[EMU_INDEX(w, mr, mr)].tag = 0;
 	w->fab->mem_epoch++;
 	EMU_FREE(w->fab, mrs, mr, EMU_INDEX(w, mr, mr));
