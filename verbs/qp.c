@@ -233,9 +233,9 @@ void vb_qp_let_arrive(const struct vb_qp *qp, uint64_t ns)
 {
 	struct nic_qp_counts counts;
 
-	if (vb_is_gone(qp->ibv.context))
-		return;
-	for (uint64_t passed = 0; qp->ibv.state == IBV_QPS_RTS && passed < ns;
+	/* Another thread may destroy it while time passes. */
+	for (uint64_t passed = 0;
+	     passed < ns && !vb_is_gone(qp->ibv.context) && qp->ibv.state == IBV_QPS_RTS;
 	     passed += ON_THE_WAY_NS) {
 		qp->nic->nic->ops->qp_query(qp->nic, &counts);
 		if (counts.send_posted == 0)
