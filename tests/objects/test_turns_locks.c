@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* libdat-turns.so alone: semaphores, locks, barriers and condition variables. */
+#include <mqueue.h>
+#include <sys/msg.h>
+
 #include "turns_table.h"
 
 /* ---- semaphores ---- */
@@ -488,6 +491,41 @@ START_TEST(a_thread_that_pauses_is_cancelled)
 }
 END_TEST
 
+static int notes; /* an empty queue of System V */
+static mqd_t queue;
+
+static void *wait_for_note(void *arg)
+{
+	char note[16];
+
+	msgrcv(notes, note, 8, 0, 0);
+	return arg;
+}
+
+static void *wait_for_message(void *arg)
+{
+	char message[8];
+
+	mq_receive(queue, message, sizeof(message), NULL);
+	return arg;
+}
+
+START_TEST(a_thread_that_waits_for_a_message_is_cancelled)
+{
+	struct mq_attr attr = { .mq_maxmsg = 1, .mq_msgsize = 8 };
+	char name[32];
+
+	begin();
+	snprintf(name, sizeof(name), "/turns-locks-%d", (int)getpid());
+	notes = msgget(IPC_PRIVATE, 0600);
+	queue = mq_open(name, O_RDWR | O_CREAT | O_EXCL, 0600, &attr);
+	ck_assert(notes >= 0 && queue >= 0);
+	ck_assert_int_eq(mq_unlink(name), 0);
+	expect_cancelled(_i ? wait_for_message : wait_for_note);
+	ck_assert_int_eq(msgctl(notes, IPC_RMID, NULL), 0);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_semaphore_is_waited_for, 1, NULL);
@@ -504,6 +542,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_thread_that_waits_for_a_condition_is_cancelled_with_the_mutex_held, 1,
 		 NULL);
 	unit_add(suite, a_thread_that_pauses_is_cancelled, 1, NULL);
+	unit_add(suite, a_thread_that_waits_for_a_message_is_cancelled, 2, NULL);
 }
 
 int main(int argc, char **argv)
