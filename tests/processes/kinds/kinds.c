@@ -272,6 +272,34 @@ static int run_exec(void)
 	return 0;
 }
 
+/* ---- a child that is killed, and takes the kernel a while to end ---- */
+
+static int run_killed(void)
+{
+	const size_t bytes = 256ul << 20;
+	struct timespec before, after;
+	int ends[2];
+	pid_t child;
+	char byte;
+	void *much;
+
+	must(pipe(ends) == 0, "no pipe");
+	child = fork();
+	if (child == 0) {
+		much = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+		must(much != MAP_FAILED && write(ends[1], "", 1) == 1, "no memory");
+		sleep(9);
+		_exit(1);
+	}
+	must(read(ends[0], &byte, 1) == 1, "no word of the child");
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	must(kill(child, SIGKILL) == 0 && waitpid(child, NULL, 0) == child, "no child");
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	printf("ended %s\n", after.tv_sec - before.tv_sec < 8 ? "at once" : "late");
+	return 0;
+}
+
 /* ---- who sent a signal, or ended ---- */
 
 static volatile pid_t sender;
@@ -539,8 +567,9 @@ static const struct {
 	const char *name;
 	int (*run)(void);
 } kinds[] = { { "alarm", run_alarm },   { "c11", run_c11 },       { "exec", run_exec },
-	      { "greedy", run_greedy }, { "heir", run_heir },     { "left", run_left },
-	      { "queues", run_queues }, { "sender", run_sender }, { "shared", run_shared } };
+	      { "greedy", run_greedy }, { "heir", run_heir },     { "killed", run_killed },
+	      { "left", run_left },     { "queues", run_queues }, { "sender", run_sender },
+	      { "shared", run_shared } };
 
 int main(int argc, char **argv)
 {
