@@ -140,7 +140,7 @@ struct nic_book {
 	struct nic_book_meet {
 		uint32_t waiting; /* threads */
 		uint32_t told;    /* how often, while there were any */
-		uint32_t starved; /* of the threads: those that have missed a lock too often */
+		uint32_t starved; /* how many of the threads have missed a lock too often */
 	} meet[NIC_BOOK_MEETS];
 	uint32_t spins; /* processes may share spin locks, which do not say so themselves */
 };

@@ -230,7 +230,7 @@ void emu_lockstep_forget_tasks(struct emu_membership *m);
  * A thread registers. late: another process has the turn already, so the order is not reproducible.
  */
 void emu_lockstep_note_arrival(struct emu_world *w, int32_t tid, bool late);
-/* Thread `tid` is the helper. One that slept long before its first call was an outsider so far. */
+/* `tid` is the helper. After a long sleep before its first call, it was taken for an outsider. */
 void emu_lockstep_note_helper(struct emu_world *w, int32_t tid);
 /* Number the threads that have registered since the last call, in the order of their creation. */
 void emu_lockstep_number(struct emu_world *w);
@@ -285,7 +285,7 @@ void emu_lockstep_came(struct emu_world *w);
 bool emu_lockstep_is_comer(struct emu_world *w);
 /* The thread with the turn is about to start a process. */
 void emu_lockstep_await_child(struct emu_world *w);
-/* Is this process about to start a thread, or waiting for it to join? It keeps the turn. */
+/* Is this process about to start another one, or waiting for it to join? It keeps the turn. */
 bool emu_lockstep_awaits_child(struct emu_world *w);
 /* The process was started as `pid` (0: that failed). Has it still to join? */
 bool emu_lockstep_expects_process(struct emu_world *w, int pid);

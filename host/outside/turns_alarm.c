@@ -4,9 +4,10 @@
  * to a thread that waits in libc. So a sleep of three seconds ends with an alarm after one.
  *
  * The kernel's timer runs as well: a program that computes, or polls a CQ until its handler has
- * run, makes no call here by which virtual time could end that. Of an alarm the signal that is
- * first counts, and the other one does not come. Programs that read the processor's cycle counter
- * see real time in their clocks, but their sleeps are of virtual time, and so are their alarms.
+ * run, makes no call here by which virtual time could end that. The signal of the timer that is
+ * first counts, and that of the other one does not come. Programs that read the processor's cycle
+ * counter see real time in their clocks, but their sleeps are of virtual time, and so are their
+ * alarms.
  */
 #define _GNU_SOURCE
 #include <signal.h>

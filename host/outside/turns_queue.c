@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * turns_queue.c - message queues, of POSIX and of System V, and semaphores of System V, of a
- * program in lockstep. What has changed one may end another's wait, in any process.
+ * program in lockstep. A change of one may end the wait of a thread in any process.
  */
 #define _GNU_SOURCE
 #include <mqueue.h>
@@ -16,9 +16,10 @@
 #define OPS_MOST 500 /* of one call, as Linux has it */
 
 struct queue_call {
-	long (*try)(const struct queue_call *call); /* does not block */
-	int again;                                  /* errno, if it would block */
-	int late;                                   /* errno, if the time is over */
+	/* Does not block. If the call is a cancellation point, so is this. */
+	long (*try)(const struct queue_call *call);
+	int again;     /* errno, if it would block */
+	int late;      /* errno, if the time is over */
 	uint64_t ns;   /* the time, from now on; OUTSIDE_NEVER: there is no limit */
 	bool restarts; /* after a handler with SA_RESTART */
 	int id;
@@ -35,7 +36,7 @@ static long call_failed(int err)
 	return -1;
 }
 
-/* One that is removed meanwhile is gone for the next try, and has no other errors of that name. */
+/* Linux gives EIDRM to a thread that waits for what is removed; here its next try gets EINVAL. */
 static long done_with(const struct queue_call *call, long result, bool waited)
 {
 	if (result >= 0)
@@ -67,7 +68,7 @@ static long call_until(const struct queue_call *call, bool *real)
 	return done_with(call, result, waited);
 }
 
-/* A call that does not block: a loop of them ends. */
+/* After a call that does not block. If it found nothing others run, so that a loop of them ends. */
 static long after_call(bool ours, long result, int again)
 {
 	if (ours && result >= 0)
@@ -103,8 +104,6 @@ ssize_t turns_msgrcv(int id, void *to, size_t n, long type, int flags)
 	bool ours = PROGRAM, real = true;
 	long got = 0;
 
-	if (ours)
-		pthread_testcancel();
 	if (ours && !(flags & IPC_NOWAIT))
 		got = call_until(&call, &real);
 	return real ? after_call(ours, REAL(msgrcv)(id, to, n, type, flags), ENOMSG) : got;
@@ -123,8 +122,6 @@ int turns_msgsnd(int id, const void *from, size_t n, int flags)
 	bool ours = PROGRAM, real = true;
 	long result = 0;
 
-	if (ours)
-		pthread_testcancel();
 	if (ours && !(flags & IPC_NOWAIT))
 		result = call_until(&call, &real);
 	return (int)(real ? after_call(ours, REAL(msgsnd)(id, from, n, flags), EAGAIN) : result);
@@ -219,7 +216,7 @@ int turns_semctl(int id, int number, int command, ...)
 
 /* ---- messages of POSIX ---- */
 
-/* With a time that is over it does not block. */
+/* A call with a time in the past does not block. */
 static const struct timespec over;
 
 static long try_receive(const struct queue_call *call)
@@ -233,12 +230,11 @@ static long try_send(const struct queue_call *call)
 				  &over);
 }
 
-/* A queue with O_NONBLOCK says EAGAIN, and a loop of these calls ends. */
+/* EAGAIN comes from a queue with O_NONBLOCK: others run, so that a loop of such calls ends. */
 static long mq_in_turn(struct queue_call *call, const struct timespec *abs, bool *real)
 {
 	long result;
 
-	pthread_testcancel();
 	call->again = call->late = ETIMEDOUT;
 	call->restarts = true;
 	call->ns = abs ? turns_until(CLOCK_REALTIME, abs) : OUTSIDE_NEVER;

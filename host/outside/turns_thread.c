@@ -267,9 +267,10 @@ unsigned int turns_sleep(unsigned int s)
 void __lsan_disable(void) __attribute__((weak)); /* of LeakSanitizer, if the process has it */
 
 /*
- * LeakSanitizer waits so for its own thread, with the locks of malloc held: a thread that got the
- * turn would wait for these. If it is linked into the program, its calls look like the program's,
- * and no call of sched_yield gives the turn up. A shell has it by way of a library that it loads.
+ * LeakSanitizer waits for its own thread by sched_yield, with the locks of malloc held: a thread
+ * that got the turn would wait for these. If the sanitizer is linked into the program, its calls
+ * look like the program's, and no call of sched_yield gives the turn up. A shell may have it by a
+ * library that it loads, and does not see its names then.
  */
 static bool is_leak_check(const void *caller)
 {

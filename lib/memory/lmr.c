@@ -145,7 +145,7 @@ COLD bool lmr_range_move(struct lmr_range *range, const struct dat_adapter *adap
 	range->lkey = lmr->lkey;
 	addr = (uintptr_t)lmr->address;
 	end = addr + lmr->length;
-	/* No segment within the range may exceed max, so it covers a piece only of a larger LMR. */
+	/* No segment within the range may exceed max: of a larger LMR, the range is a part. */
 	if (lmr->length > max) {
 		addr = t->virtual_address;
 		end = end - addr < max ? end : addr + max;

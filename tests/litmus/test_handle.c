@@ -37,7 +37,7 @@ static DAT_HANDLE issue(int n)
 
 static void *look_up(void *arg)
 {
-	unsigned int *wrong = arg, ranges = 0; /* ranges: of those this thread has seen handles */
+	unsigned int *wrong = arg, ranges = 0; /* of which it has seen a handle */
 	uint32_t random = 1;
 
 	while (!litmus_is_set(&t.end)) {
