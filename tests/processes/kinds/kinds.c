@@ -276,7 +276,7 @@ static int run_exec(void)
 
 static int run_killed(void)
 {
-	const size_t bytes = 256ul << 20;
+	const size_t bytes = 128ul << 20;
 	struct timespec before, after;
 	int ends[2];
 	pid_t child;
