@@ -87,19 +87,27 @@ static int begin_disconnect(struct cm_id *id)
 	return 0;
 }
 
+/* The lock is held. */
+static bool has_connection(const struct cm_id *id)
+{
+	return id->state >= CM_CONNECTING && id->state != CM_REQUESTED && id->state != CM_GONE &&
+	       !cm_is_datagram(id);
+}
+
 int rdma_disconnect(struct rdma_cm_id *base)
 {
 	struct cm_id *id = cm_id_of(base);
-	bool heard;
-	int err;
+	bool connected, heard;
+	int err = 0;
 
-	if (id->state < CM_CONNECTING || id->state == CM_REQUESTED || id->state == CM_GONE ||
-	    cm_is_datagram(id))
-		return cm_told(id, "rdma_disconnect", -EINVAL);
 	cm_enter();
-	err = begin_disconnect(id);
+	connected = has_connection(id);
+	if (connected)
+		err = begin_disconnect(id);
 	cm_trace_refusal(id, "rdma_disconnect", err);
 	cm_leave();
+	if (!connected)
+		return cm_told(id, "rdma_disconnect", -EINVAL);
 	if (err)
 		return cm_fail(err);
 	cm_qp_error(id);

@@ -102,9 +102,9 @@ int rdma_destroy_id(struct rdma_cm_id *base)
 	struct rdma_event_channel *own = id->sync ? base->channel : NULL;
 	struct cm_device *device = id->device;
 
-	if (id->state == CM_GONE)
-		return cm_fail(EINVAL);
 	cm_enter();
+	if (id->state == CM_GONE)
+		return cm_leave_with(-EINVAL);
 	cm_trace(id, "rdma_destroy_id");
 	cm_listen_stop(id, true);
 	cm_drop(id);
