@@ -163,6 +163,8 @@ static pid_t start_victim(struct run *run)
 
 	if (pid)
 		return pid;
+	/* The kernel lets a stopped process go on when the shell of its group ends. */
+	setpgid(0, 0);
 	stores_begin(run->stores);
 	victim_live(stores_phase);
 	_exit(0);
