@@ -210,7 +210,8 @@ stage_tsan() {
 		-e '^tests/(unit/threads|litmus|kernel|passthrough)/test_' \
 		-e '^tests/unit/(shared/test_(thread_ends|refused)|registry/test_loader)$' \
 		-e '^tests/unit/memory/test_(memory_signals|memory_gone|lmr_kinds)$' \
-		-e '^tests/verbs/(test_verbs_torture|cm/test_rdmacm_ends|rsocket/test_rsocket)$' \
+		-e '^tests/verbs/(test_verbs_torture|cm/test_rdmacm_ends)$' \
+		-e '^tests/verbs/rsocket/test_rsocket(_values|_waits)?$' \
 		-e '^tests/sweep/test_calls$' \
 		-e "^tests/(processes|passthrough)/($scripts)\.sh\$" |
 		grep -v /test_shortage | tr '\n' ' ')
