@@ -2,22 +2,19 @@
 /* lone.c - see lone.h. */
 #include "lone.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "emu/fabric/spare.h"
 #include "emu/fabric/trace.h"
+#include "tests/support/runtime.h"
 #include "tests/support/support.h"
-
-static char folder[] = "/tmp/libdat-lone-XXXXXX";
 
 struct emu_world *lone_begin(struct nic_config config)
 {
 	struct emu_world *world = emu_world_map_bare();
 
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	setenv("XDG_RUNTIME_DIR", folder, 1);
+	runtime_begin("lone");
 	config.fabric = "lab";
 	ck_assert_int_eq(emu_shared_join(world, &config), 0);
 	emu_shared_take(world);
@@ -29,16 +26,11 @@ struct emu_world *lone_begin(struct nic_config config)
 
 void lone_end(struct emu_world *world)
 {
-	char path[100];
-
 	emu_process(world, OTHER)->used = false;
 	emu_shared_release(world);
 	emu_shared_leave(world);
 	emu_world_unmap_bare(world);
-	snprintf(path, sizeof(path), "%s/datsim", folder);
-	ck_assert_int_eq(rmdir(path), 0);
-	ck_assert_int_eq(rmdir(folder), 0);
-	memset(folder + sizeof(folder) - 7, 'X', 6); /* for the next mkdtemp */
+	runtime_end();
 }
 
 /* ---- lockstep ---- */

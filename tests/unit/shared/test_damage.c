@@ -6,9 +6,7 @@
  * comes of them.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "emu/cq.h"
 #include "emu/fabric/arena.h"
@@ -27,6 +25,7 @@
 #include "emu/tx.h"
 #include "emu/wire/link.h"
 #include "emu/wire/wire.h"
+#include "tests/support/runtime.h"
 #include "tests/support/support.h"
 
 enum {
@@ -38,15 +37,13 @@ enum {
 	COPIES = 1000,
 };
 
-static char folder[] = "/tmp/libdat-damage-XXXXXX";
 static struct emu_world *world;
 
 static void setup(void)
 {
 	struct nic_config config = NIC_CONFIG_DEFAULT;
 
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	setenv("XDG_RUNTIME_DIR", folder, 1);
+	runtime_begin("damage");
 	config.fabric = "lab";
 	world = emu_world_map_bare();
 	ck_assert_int_eq(emu_shared_join(world, &config), 0);
@@ -55,14 +52,10 @@ static void setup(void)
 
 static void teardown_fabric(void)
 {
-	char path[100];
-
 	emu_shared_release(world);
 	emu_shared_leave(world);
 	emu_world_unmap_bare(world);
-	snprintf(path, sizeof(path), "%s/datsim", folder);
-	ck_assert_int_eq(rmdir(path), 0);
-	ck_assert_int_eq(rmdir(folder), 0);
+	runtime_end();
 }
 
 static void expect_damage(bool damaged)
@@ -479,7 +472,7 @@ static blkcnt_t blocks_of(const char *name)
 	char path[100];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "%s/datsim/%s", folder, name);
+	snprintf(path, sizeof(path), "%s/datsim/%s", runtime_folder(), name);
 	ck_assert_int_eq(stat(path, &st), 0);
 	return st.st_blocks;
 }
