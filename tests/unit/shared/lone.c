@@ -10,7 +10,7 @@
 #include "tests/support/runtime.h"
 #include "tests/support/support.h"
 
-struct emu_world *lone_begin(struct nic_config config)
+struct emu_world *lone_join(struct nic_config config)
 {
 	struct emu_world *world = emu_world_map_bare();
 
@@ -18,6 +18,21 @@ struct emu_world *lone_begin(struct nic_config config)
 	config.fabric = "lab";
 	ck_assert_int_eq(emu_shared_join(world, &config), 0);
 	emu_shared_take(world);
+	return world;
+}
+
+void lone_leave(struct emu_world *world)
+{
+	emu_shared_release(world);
+	emu_shared_leave(world);
+	emu_world_unmap_bare(world);
+	runtime_end();
+}
+
+struct emu_world *lone_begin(struct nic_config config)
+{
+	struct emu_world *world = lone_join(config);
+
 	emu_process(world, OTHER)->used = true;
 	world->fab->adapter_high = 4; /* tests fill in entries of the table themselves */
 	world->nic_high = 4;
@@ -27,10 +42,7 @@ struct emu_world *lone_begin(struct nic_config config)
 void lone_end(struct emu_world *world)
 {
 	emu_process(world, OTHER)->used = false;
-	emu_shared_release(world);
-	emu_shared_leave(world);
-	emu_world_unmap_bare(world);
-	runtime_end();
+	lone_leave(world);
 }
 
 /* ---- lockstep ---- */

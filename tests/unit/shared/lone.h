@@ -16,7 +16,10 @@ enum {
 	NO_THREAD = 0x3ffffff0, /* a tid beyond all that the kernel gives */
 };
 
-/* A fabric with this configuration; its name and its folder are chosen here. */
+/* A fabric with this configuration, and its lock; its name and its folder are chosen here. */
+struct emu_world *lone_join(struct nic_config config);
+void lone_leave(struct emu_world *world);
+/* The same with OTHER, and with adapters to fill in. */
 struct emu_world *lone_begin(struct nic_config config);
 /* Leave it, as the last process. The test has emptied what the arena counts. */
 void lone_end(struct emu_world *world);

@@ -21,15 +21,14 @@
 #include "emu/quick.h"
 #include "emu/payload/inline.h"
 #include "emu/shared/recover.h"
-#include "emu/shared/shared.h"
 #include "emu/tx.h"
 #include "emu/wire/link.h"
 #include "emu/wire/wire.h"
+#include "lone.h"
 #include "tests/support/runtime.h"
 #include "tests/support/support.h"
 
 enum {
-	OWN = 1,
 	QP = 1,
 	PEER = 2,
 	ADAPTER = 1,
@@ -43,19 +42,12 @@ static void setup(void)
 {
 	struct nic_config config = NIC_CONFIG_DEFAULT;
 
-	runtime_begin("damage");
-	config.fabric = "lab";
-	world = emu_world_map_bare();
-	ck_assert_int_eq(emu_shared_join(world, &config), 0);
-	emu_shared_take(world);
+	world = lone_join(config);
 }
 
 static void teardown_fabric(void)
 {
-	emu_shared_release(world);
-	emu_shared_leave(world);
-	emu_world_unmap_bare(world);
-	runtime_end();
+	lone_leave(world);
 }
 
 static void expect_damage(bool damaged)

@@ -6,10 +6,9 @@
 
 #include "emu/cq.h"
 #include "emu/fabric/spare.h"
-#include "emu/shared/shared.h"
 #include "lib/evd/evd.h"
 #include "lib/object.h"
-#include "tests/support/runtime.h"
+#include "lone.h"
 #include "tests/support/support.h"
 
 enum {
@@ -26,11 +25,7 @@ static void setup(void)
 {
 	struct nic_config config = NIC_CONFIG_DEFAULT;
 
-	runtime_begin("notify");
-	config.fabric = "lab";
-	world = emu_world_map_bare();
-	ck_assert_int_eq(emu_shared_join(world, &config), 0);
-	emu_shared_take(world);
+	world = lone_join(config);
 	world->fab->adapters[ADAPTER].process = OWNER;
 	world->fab->cq[CQ] = (struct emu_cq){ .adapter = ADAPTER, .put = 1 };
 	world->membership->to_wake = 0;
@@ -41,10 +36,7 @@ static void teardown_fabric(void)
 	emu_process(world, OWNER)->inbox = 0;
 	emu_process(world, OWNER)->sleepers = 0;
 	world->fab->cq[CQ] = (struct emu_cq){ .put = 0 };
-	emu_shared_release(world);
-	emu_shared_leave(world);
-	emu_world_unmap_bare(world);
-	runtime_end();
+	lone_leave(world);
 }
 
 /* Is the owner woken for a completion? It finds the notification in its inbox, or not. */

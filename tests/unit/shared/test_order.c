@@ -5,8 +5,7 @@
 #include "emu/fabric/spare.h"
 #include "emu/shared/inbox.h"
 #include "emu/shared/runner.h"
-#include "emu/shared/shared.h"
-#include "tests/support/runtime.h"
+#include "lone.h"
 #include "tests/support/support.h"
 
 enum {
@@ -26,11 +25,7 @@ static void setup(void)
 	struct nic_config config = NIC_CONFIG_DEFAULT;
 	struct emu_fabric *fab;
 
-	runtime_begin("order");
-	config.fabric = "lab";
-	world = emu_world_map_bare();
-	ck_assert_int_eq(emu_shared_join(world, &config), 0);
-	emu_shared_take(world);
+	world = lone_join(config);
 	fab = world->fab;
 	fab->adapters[ADAPTER].process = OWNER;
 	fab->adapters[FAR].process = PEER;
@@ -40,10 +35,7 @@ static void setup(void)
 static void teardown_fabric(void)
 {
 	emu_process(world, OWNER)->inbox = 0;
-	emu_shared_release(world);
-	emu_shared_leave(world);
-	emu_world_unmap_bare(world);
-	runtime_end();
+	lone_leave(world);
 }
 
 static void run_packet(uint32_t index)

@@ -13,15 +13,12 @@
 #include "emu/shared/inbox.h"
 #include "emu/shared/recover.h"
 #include "emu/shared/runner.h"
-#include "emu/shared/shared.h"
 #include "emu/shared/stalled.h"
 #include "emu/upcall.h"
-#include "tests/support/runtime.h"
+#include "lone.h"
 #include "tests/support/support.h"
 
 enum {
-	OWN = 1,
-	OTHER = 2,
 	ADAPTER = 1,
 	QP = 1,
 };
@@ -32,21 +29,14 @@ static void setup(void)
 {
 	struct nic_config config = NIC_CONFIG_DEFAULT;
 
-	runtime_begin("recover");
-	config.fabric = "lab";
-	world = emu_world_map_bare();
-	ck_assert_int_eq(emu_shared_join(world, &config), 0);
-	emu_shared_take(world);
+	world = lone_join(config);
 }
 
 static void teardown_fabric(void)
 {
 	world->fab->events = 0;
 	emu_process(world, OWN)->overrun = false;
-	emu_shared_release(world);
-	emu_shared_leave(world);
-	emu_world_unmap_bare(world);
-	runtime_end();
+	lone_leave(world);
 }
 
 /* ---- connection requests ---- */
