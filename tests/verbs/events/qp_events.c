@@ -65,14 +65,6 @@ int set_state(struct verbs_end *end, enum ibv_qp_state state, bool notify)
 			     IBV_QP_STATE | (notify ? IBV_QP_EN_SQD_ASYNC_NOTIFY : 0));
 }
 
-void connect_both(void)
-{
-	for (enum ibv_qp_state to = IBV_QPS_INIT; to <= IBV_QPS_RTS; to++) {
-		ck_assert_int_eq(verbs_modify(&a, &b, to), 0);
-		ck_assert_int_eq(verbs_modify(&b, &a, to), 0);
-	}
-}
-
 static void *destroy_object(void *arg)
 {
 	struct destroyer *destroyer = arg;

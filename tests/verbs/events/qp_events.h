@@ -25,7 +25,6 @@ void expect_quiet(const struct verbs_end *end);
 /* To the second end; `ah`: of a QP of type UD */
 void send_one(struct verbs_end *end, uint64_t id, struct ibv_ah *ah);
 int set_state(struct verbs_end *end, enum ibv_qp_state state, bool notify);
-void connect_both(void);
 
 /* A thread that destroys an object, of which events are not acknowledged. */
 struct destroyer {

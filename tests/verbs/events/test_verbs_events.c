@@ -98,7 +98,7 @@ static void begin_small(void)
 	ck_assert_ptr_nonnull(a.cq);
 	verbs_make_qp(&a);
 	verbs_make_qp(&b);
-	connect_both();
+	verbs_connect(&a, &b);
 }
 
 /* One more than the queue has room for. */
@@ -139,7 +139,7 @@ START_TEST(a_qp_is_told_once_until_reset_that_completions_were_lost)
 		ck_assert_int_eq(ibv_poll_cq(a.cq, 1, &wc), 1);
 		ck_assert_int_eq(verbs_modify(&a, &b, IBV_QPS_RESET), 0);
 		ck_assert_int_eq(verbs_modify(&b, &a, IBV_QPS_RESET), 0);
-		connect_both();
+		verbs_connect(&a, &b);
 	}
 	verbs_end_all(&a, &b);
 }

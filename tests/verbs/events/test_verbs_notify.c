@@ -22,7 +22,7 @@ static void begin_notified(void)
 	ck_assert_ptr_nonnull(b.cq);
 	verbs_make_qp(&a);
 	verbs_make_qp(&b);
-	connect_both();
+	verbs_connect(&a, &b);
 }
 
 /* The queue is destroyed. */
