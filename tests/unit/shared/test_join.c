@@ -14,6 +14,7 @@
 #include "emu/shared/inbox.h"
 #include "emu/shared/shared.h"
 #include "tests/support/conf.h"
+#include "tests/support/mapped.h"
 #include "tests/support/runtime.h"
 
 static struct nic_config config = NIC_CONFIG_DEFAULT;
@@ -281,17 +282,6 @@ START_TEST(a_process_that_leaves_gives_back_what_it_was_to_do)
 	ck_assert_uint_eq(fab->shared.processes, processes - 1);
 }
 END_TEST
-
-static long pages_mapped(void)
-{
-	FILE *statm = fopen("/proc/self/statm", "r");
-	long pages = 0;
-
-	ck_assert_ptr_nonnull(statm);
-	ck_assert_int_eq(fscanf(statm, "%ld", &pages), 1);
-	fclose(statm);
-	return pages;
-}
 
 START_TEST(a_fabric_that_is_made_and_not_joined_leaves_no_mapping)
 {
