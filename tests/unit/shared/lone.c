@@ -45,6 +45,28 @@ void lone_end(struct emu_world *world)
 	lone_leave(world);
 }
 
+struct emu_world *lone_begin_two(struct nic_config config)
+{
+	struct emu_world *world = lone_begin(config);
+	struct emu_fabric *fab = world->fab;
+
+	fab->shared.processes = 2;
+	fab->adapters[MINE] = (struct emu_adapter){ .open = true, .process = OWN };
+	fab->adapters[THEIRS] = (struct emu_adapter){ .open = true, .process = OTHER };
+	return world;
+}
+
+void lone_end_two(struct emu_world *world)
+{
+	struct emu_fabric *fab = world->fab;
+
+	/* The last process leaves the fabric. */
+	emu_process(world, OWN)->overrun = false;
+	fab->shared.processes = 1;
+	fab->events = fab->observed = 0;
+	lone_end(world);
+}
+
 /* ---- lockstep ---- */
 
 struct emu_world *lone_begin_lockstep(struct nic_config config)
