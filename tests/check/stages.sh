@@ -199,8 +199,8 @@ stage_asan() {
 # which replaces malloc and mmap, as the sanitizer does, and crashes before main. The sanitizer's
 # thread makes each process one of several threads, so these are left out as well:
 # shared/test_watch, which counts threads; sweep/test_sweep, which has rows for a process of one
-# thread and would block; and verbs/test_verbs_events, whose retries end after some virtual time,
-# which follows the real clock beside another thread.
+# thread and would block; and verbs/events/test_verbs_sqd, whose retries end after some virtual
+# time, which follows the real clock beside another thread.
 stage_tsan() {
 	local tests scripts='pair|lockstep' programs LIMIT=3600
 	local -a make_with=(check_PROGRAMS=)
@@ -210,7 +210,8 @@ stage_tsan() {
 		-e '^tests/(unit/threads|litmus|kernel|passthrough)/test_' \
 		-e '^tests/unit/(shared/test_(thread_ends|refused)|registry/test_loader)$' \
 		-e '^tests/unit/memory/test_(memory_signals|memory_gone|lmr_kinds)$' \
-		-e '^tests/verbs/(test_verbs_torture|cm/test_rdmacm_ends|rsocket/test_rsocket)$' \
+		-e '^tests/verbs/(test_verbs_torture|cm/test_rdmacm_ends)$' \
+		-e '^tests/verbs/rsocket/test_rsocket(_values|_waits)?$' \
 		-e '^tests/sweep/test_calls$' \
 		-e "^tests/(processes|passthrough)/($scripts)\.sh\$" |
 		grep -v /test_shortage | tr '\n' ' ')

@@ -6,40 +6,18 @@
  */
 #include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
 
 #include "tests/support/conf.h"
-
-static char folder[] = "/tmp/libdat-cancel-XXXXXX";
-
-static const struct {
-	const char *name, *variable, *value;
-} worlds[] = {
-	{ "private", "DATSIM_SEED", "1" },
-	{ "traced", "DATSIM_TRACE", "/dev/null" },
-	{ "shared", "DATSIM_FABRIC", "cancel" },
-	{ "in lockstep", "DATSIM_LOCKSTEP", "1000" },
-};
+#include "tests/support/runtime.h"
 
 static void setup_folder(void)
 {
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	setenv("XDG_RUNTIME_DIR", folder, 1);
-}
-
-static void remove_folder(void)
-{
-	char command[64];
-
-	snprintf(command, sizeof(command), "rm -r %s", folder);
-	ck_assert_int_eq(system(command), 0);
+	runtime_begin("cancel");
 }
 
 static void setup_world(int i)
 {
-	setenv(worlds[i].variable, worlds[i].value, 1);
-	if (i == 3)
-		setenv("DATSIM_FABRIC", "cancel", 1);
+	runtime_choose(i);
 	conf_text("emu0 u1.2 threadsafe default \"\" libdat.1.2 emu0 \"\"\n");
 }
 
@@ -111,12 +89,12 @@ START_TEST(no_call_is_a_cancellation_point)
 	setup_world(_i);
 	ck_assert_int_eq(pthread_create(&thread, NULL, run_cancelled, &result), 0);
 	ck_assert_int_eq(pthread_join(thread, &end), 0);
-	ck_assert_msg(result.returned, "%s: a call ended its thread", worlds[_i].name);
+	ck_assert_msg(result.returned, "%s: a call ended its thread", runtime_name(_i));
 	ck_assert_int_eq(result.failed, 0);
 	ck_assert_ptr_eq(end, PTHREAD_CANCELED);
 	ck_assert_int_eq(use_everything(), 0);
 	conf_clear();
-	remove_folder();
+	runtime_remove();
 }
 END_TEST
 
@@ -163,13 +141,13 @@ START_TEST(a_cancelled_wait_ends_with_its_event)
 	must(dat_evd_free(waiter.evd));
 	must(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 	conf_clear();
-	remove_folder();
+	runtime_remove();
 }
 END_TEST
 
 static void fill(Suite *suite)
 {
-	unit_add(suite, no_call_is_a_cancellation_point, (int)COUNT(worlds), setup_folder);
+	unit_add(suite, no_call_is_a_cancellation_point, RUNTIME_KINDS, setup_folder);
 	unit_add(suite, a_cancelled_wait_ends_with_its_event, 3, setup_folder);
 }
 

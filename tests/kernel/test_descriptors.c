@@ -15,21 +15,11 @@
 #include "host/nic_backend.h"
 #include "tests/kernel/standard.h"
 #include "tests/support/conf.h"
-
-static char folder[] = "/tmp/libdat-streams-XXXXXX";
+#include "tests/support/runtime.h"
 
 static void setup_folder(void)
 {
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	setenv("XDG_RUNTIME_DIR", folder, 1);
-}
-
-static void remove_folder(void)
-{
-	char command[64];
-
-	snprintf(command, sizeof(command), "rm -r %s", folder);
-	ck_assert_int_eq(system(command), 0);
+	runtime_begin("streams");
 }
 
 /* Open, look, close. */
@@ -57,7 +47,7 @@ static void open_without_streams(void)
 START_TEST(a_private_fabric_uses_no_standard_stream)
 {
 	open_without_streams();
-	remove_folder();
+	runtime_remove();
 }
 END_TEST
 
@@ -67,7 +57,7 @@ START_TEST(a_shared_fabric_uses_no_standard_stream)
 	if (_i)
 		setenv("DATSIM_LOCKSTEP", "1000", 1);
 	open_without_streams();
-	remove_folder();
+	runtime_remove();
 }
 END_TEST
 
@@ -76,12 +66,12 @@ START_TEST(a_trace_uses_no_standard_stream)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "%s/trace", folder);
+	snprintf(path, sizeof(path), "%s/trace", runtime_folder());
 	if (_i == 2)
 		ck_assert_int_eq(mkfifo(path, 0600), 0);
 	setenv("DATSIM_TRACE", _i == 1 ? "/dev/null" : path, 1);
 	open_without_streams();
-	remove_folder();
+	runtime_remove();
 }
 END_TEST
 
@@ -89,7 +79,7 @@ START_TEST(a_dat_conf_uses_no_standard_stream)
 {
 	conf_text("emu0 u1.2 threadsafe default \"\" libdat.1.2 emu0 \"\"\n");
 	open_without_streams();
-	remove_folder();
+	runtime_remove();
 }
 END_TEST
 
@@ -134,7 +124,7 @@ START_TEST(a_child_that_lives_does_not_hide_its_parents_death)
 	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
 	ck_assert_int_eq(emu_backend.fabric_member("streams", 0, &member), -ERANGE);
 	kill(child, SIGKILL);
-	remove_folder();
+	runtime_remove();
 }
 END_TEST
 

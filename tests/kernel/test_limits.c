@@ -10,16 +10,16 @@
 #include "emu/fabric/layout.h"
 #include "host/bias.h"
 #include "tests/support/conf.h"
+#include "tests/support/runtime.h"
 
 #define POOL_FITS (64ul << 20) /* one of the sizes that are tried */
 
-static char folder[] = "/tmp/libdat-limits-XXXXXX", trace[64];
+static char trace[64];
 
 static void setup_folder(void)
 {
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	setenv("XDG_RUNTIME_DIR", folder, 1);
-	snprintf(trace, sizeof(trace), "%s/trace", folder);
+	runtime_begin("limits");
+	snprintf(trace, sizeof(trace), "%s/trace", runtime_folder());
 }
 
 static void limit(int resource, rlim_t most)
@@ -33,11 +33,8 @@ static void limit(int resource, rlim_t most)
 
 static void unlimit_and_remove(int resource)
 {
-	char command[64];
-
 	limit(resource, RLIM_INFINITY);
-	snprintf(command, sizeof(command), "rm -r %s", folder);
-	ck_assert_int_eq(system(command), 0);
+	runtime_remove();
 }
 
 static DAT_RETURN ia_open_close(void)
@@ -201,7 +198,7 @@ START_TEST(E11_a_runtime_folder_with_a_long_name_is_named)
 	char path[300];
 	const char *said;
 
-	snprintf(path, sizeof(path), "%s/%0200d", folder, 0);
+	snprintf(path, sizeof(path), "%s/%0200d", runtime_folder(), 0);
 	ck_assert_int_eq(mkdir(path, 0700), 0);
 	setenv("XDG_RUNTIME_DIR", path, 1);
 	setenv("DATSIM_FABRIC", "limits", 1);

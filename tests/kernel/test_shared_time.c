@@ -5,16 +5,14 @@
  */
 #include <stdlib.h>
 
+#include "tests/support/runtime.h"
 #include "tests/support/support.h"
-
-static char folder[] = "/tmp/libdat-time-XXXXXX";
 
 #define NS_PER_S 1000000000ul
 
 static void setup_folder(void)
 {
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	setenv("XDG_RUNTIME_DIR", folder, 1);
+	runtime_begin("time");
 	setenv("DATSIM_FABRIC", "time", 1);
 }
 
@@ -69,11 +67,8 @@ static void expect_arrival(const struct asker *a)
 
 static void end(struct asker *a)
 {
-	char command[64];
-
 	must(dat_ia_close(a->ia, DAT_CLOSE_ABRUPT_FLAG));
-	snprintf(command, sizeof(command), "rm -r %s", folder);
-	ck_assert_int_eq(system(command), 0);
+	runtime_remove();
 }
 
 START_TEST(a_shared_fabric_runs_until_it_is_quiet)

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the litmus tests share: litmus.h. */
-#include <unistd.h>
-
 #include "emu/fabric/fabric.h"
 #include "host/nic.h"
 #include "tests/litmus/litmus.h"
-
-static char folder[64];
+#include "tests/support/runtime.h"
 
 int litmus_rounds(int rounds)
 {
@@ -43,9 +40,7 @@ static struct emu_world *join_world(uint64_t bound_ns)
 
 void litmus_join_lockstep_worlds(struct litmus_worlds *worlds, uint64_t bound_ns)
 {
-	snprintf(folder, sizeof(folder), "/tmp/libdat-litmus-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	setenv("XDG_RUNTIME_DIR", folder, 1);
+	runtime_begin("litmus");
 	worlds->world[0] = join_world(bound_ns);
 	worlds->world[1] = join_world(bound_ns);
 	worlds->own_mapping = worlds->world[1]->fab;
@@ -59,12 +54,8 @@ void litmus_join_worlds(struct litmus_worlds *worlds)
 
 void litmus_leave_worlds(struct litmus_worlds *worlds)
 {
-	char inside[96];
-
 	worlds->world[1]->fab = worlds->own_mapping;
 	for (int i = 0; i < 2; i++)
 		emu_backend.world_destroy((struct nic_world *)worlds->world[i]);
-	snprintf(inside, sizeof(inside), "%s/datsim", folder);
-	ck_assert_int_eq(rmdir(inside), 0);
-	ck_assert_int_eq(rmdir(folder), 0);
+	runtime_end();
 }

@@ -130,7 +130,7 @@ build_sanitized() {
 	tests=$(make -s --no-print-directory list-tests | grep -E \
 			-e '^tests/(unit/threads|litmus|kernel|passthrough)/test_' \
 			-e '^tests/verbs/(test_verbs_torture|cm/test_rdmacm_ends)$' \
-			-e '^tests/verbs/rsocket/test_rsocket$' |
+			-e '^tests/verbs/rsocket/test_rsocket(_values|_waits)?$' |
 		grep -vE '/test_(shortage|fork_locks|quick)$')
 	# shellcheck disable=SC2086
 	make -j2 all > make.out 2>&1 &&

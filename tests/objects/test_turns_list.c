@@ -39,6 +39,7 @@
 #include "host/outside/outside.h"
 #include "host/outside/turns_calls.h"
 #include "tests/support/support.h"
+#include "turns_main.h"
 
 /* ---- the table ---- */
 
@@ -97,7 +98,6 @@ static bool fake_thread(void)
 	return true;
 }
 
-static void (*meet)(const struct outside *table);
 static struct outside table = { .size = sizeof(table),
 				.tell = fake_tell,
 				.leave = fake_nothing,
@@ -751,29 +751,8 @@ static void fill(Suite *suite)
 	unit_add(suite, each_call_of_the_list_is_the_librarys, 1, NULL);
 }
 
-/* The library is loaded before the others, if there are any. */
-static int start_again(char **argv)
-{
-	const char *top = getenv("top_builddir"), *others = getenv("LD_PRELOAD");
-	const char *options = getenv("ASAN_OPTIONS");
-	char path[4096], all[8192];
-
-	snprintf(path, sizeof(path), "%s/verbs/.libs/libdat-turns.so", top ? top : ".");
-	snprintf(all, sizeof(all), "%s %s", path, others ? others : "");
-	if (access(path, R_OK)) {
-		puts("1..0 # SKIP libdat-turns.so is not built");
-		return 0;
-	}
-	setenv("LD_PRELOAD", all, 1);
-	snprintf(all, sizeof(all), "verify_asan_link_order=0:%s", options ? options : "");
-	setenv("ASAN_OPTIONS", all, 1);
-	execv(argv[0], argv);
-	return 99;
-}
-
 int main(int argc, char **argv)
 {
 	(void)argc;
-	meet = (void (*)(const struct outside *))dlsym(RTLD_DEFAULT, "libdat_outside_meet");
-	return meet ? unit_run("turns_list", fill, CK_FORK) : start_again(argv);
+	return turns_main(argv, "turns_list", fill);
 }

@@ -88,7 +88,6 @@ static void fake_no_thread(void)
 	announced--;
 }
 
-void (*meet)(const struct outside *table);
 struct outside table = { .size = sizeof(table),
 			 .tell = fake_tell,
 			 .leave = fake_leave,
@@ -314,32 +313,4 @@ void send_signals(void)
 	set_hook(1, wait_again);
 	ck_assert_int_eq(raise(SIGURG), 0);
 	ck_assert_int_eq(raise(SIGUSR1), 0);
-}
-
-/* The library is loaded before the others, if there are any. */
-static int start_again(char **argv)
-{
-	const char *top = getenv("top_builddir"), *others = getenv("LD_PRELOAD");
-	const char *options = getenv("ASAN_OPTIONS");
-	char path[4096], all[8192];
-
-	snprintf(path, sizeof(path), "%s/verbs/.libs/libdat-turns.so", top ? top : ".");
-	snprintf(all, sizeof(all), "%s %s", path, others ? others : "");
-	if (access(path, R_OK)) {
-		puts("1..0 # SKIP libdat-turns.so is not built");
-		return 0;
-	}
-	setenv("LD_PRELOAD", all, 1);
-	setenv("DATSIM_VERBS", "emu", 1);
-	/* AddressSanitizer wants to be the first library otherwise. */
-	snprintf(all, sizeof(all), "verify_asan_link_order=0:%s", options ? options : "");
-	setenv("ASAN_OPTIONS", all, 1);
-	execv(argv[0], argv);
-	return 99;
-}
-
-int turns_main(char **argv, const char *name, void (*fill)(Suite *suite))
-{
-	meet = (void (*)(const struct outside *))dlsym(RTLD_DEFAULT, "libdat_outside_meet");
-	return meet ? unit_run(name, fill, CK_FORK) : start_again(argv);
 }

@@ -4,8 +4,6 @@
  * (host/outside/outside.h) of the test's in place of a library that is in lockstep. A log has what
  * the table was asked for: "wait 2000", "wait ever", the same with "fd" if descriptors count,
  * "tell", "tell fd", "leave".
- *
- * The program starts itself again with the library loaded before it.
  */
 #ifndef TESTS_TURNS_TABLE_H
 #define TESTS_TURNS_TABLE_H
@@ -37,6 +35,7 @@
 
 #include "host/nic.h"
 #include "host/outside/outside.h"
+#include "turns_main.h"
 #include "tests/support/support.h"
 
 #define NEVER OUTSIDE_NEVER
@@ -51,7 +50,6 @@ extern int wire[2]; /* what is written to 1 is read from 0 */
 extern struct nic_book book;
 extern int announced; /* threads that are being created */
 extern bool in_fabric;
-extern void (*meet)(const struct outside *table);
 extern struct outside table;
 void meet_table(struct outside *which);
 void begin(void);
@@ -77,8 +75,5 @@ int64_t ns_at(clockid_t clock);
 void note_signal(int sig);
 void wait_again(void);
 void send_signals(void);
-
-/* Run the suite, in a process that has the library. */
-int turns_main(char **argv, const char *name, void (*fill)(Suite *suite));
 
 #endif /* TESTS_TURNS_TABLE_H */

@@ -6,9 +6,9 @@
  */
 #include <errno.h>
 #include <malloc.h>
-#include <stdio.h>
 
 #include "tests/stubverbs/stub.h"
+#include "tests/support/mapped.h"
 #include "tests/support/support.h"
 
 static DAT_RMR_HANDLE rmr;
@@ -292,17 +292,6 @@ START_TEST(what_is_registered_for_windows_has_a_page_of_its_own)
 	must(dat_rmr_free(rmr));
 }
 END_TEST
-
-static long pages_mapped(void)
-{
-	FILE *file = fopen("/proc/self/statm", "r");
-	long pages = 0;
-
-	ck_assert_ptr_nonnull(file);
-	ck_assert_int_eq(fscanf(file, "%ld", &pages), 1);
-	fclose(file);
-	return pages;
-}
 
 /* A window needs a region of the device, and its page. Memory that was freed may stay mapped. */
 START_TEST(a_window_that_cannot_be_made_leaves_no_page)

@@ -27,10 +27,8 @@
 
 #include "die.h"
 
-#define LOOKS   8000 /* then it says what is missing */
-#define LOOK_NS 500000
-#define LIVES   5
-#define ROUNDS  3 /* that the witness asks after a death */
+#define LIVES  5
+#define ROUNDS 3 /* that the witness asks after a death */
 
 struct run {
 	char fabric[DAT_SIM_FABRIC_NAME];
@@ -167,22 +165,9 @@ static pid_t start_victim(struct run *run, bool steps)
 	_exit(0);
 }
 
-/* The survivor of a broken connection frees its side of it later. */
 static bool all_is_back(struct run *run)
 {
-	const struct timespec pause = { .tv_nsec = LOOK_NS };
-	struct usage now = { 0 };
-
-	for (int i = 0; usage_of(run->fabric, &now); i++) {
-		if (usage_same(&now, &run->before))
-			return true;
-		if (i == LOOKS) {
-			usage_say("before", &run->before);
-			usage_say("now", &now);
-		}
-		nanosleep(&pause, NULL);
-	}
-	return fail("the fabric cannot be looked at");
+	return usage_returns(run->fabric, &run->before) || fail("the fabric cannot be looked at");
 }
 
 static bool died(struct run *run, pid_t pid, bool *killed)

@@ -119,5 +119,10 @@ struct usage {
 bool usage_of(const char *fabric, struct usage *usage);
 bool usage_same(const struct usage *a, const struct usage *b);
 void usage_say(const char *what, const struct usage *usage);
+/*
+ * Wait until as much is in use as `before`: the survivor of a broken connection frees its side of
+ * it later. False: the fabric cannot be looked at.
+ */
+bool usage_returns(const char *fabric, const struct usage *before);
 
 #endif

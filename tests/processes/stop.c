@@ -26,8 +26,6 @@
 
 #define CLIENTS    "2000000000" /* more than ever come, so the server stays */
 #define PATIENCE   "400"        /* DATSIM_LOCK_MS of the witness: longer than a wait for a disk */
-#define LOOKS      20000        /* then it says what is missing */
-#define LOOK_NS    500000
 #define TITLE_MOST 160
 
 struct run {
@@ -183,22 +181,9 @@ static bool end_victim(pid_t pid, int with)
 	return status == 0 || fail("the victim does not live on well");
 }
 
-/* The survivor of a broken connection frees its side of it later. */
 static bool all_is_back(struct run *run)
 {
-	const struct timespec pause = { .tv_nsec = LOOK_NS };
-	struct usage now = { 0 };
-
-	for (int i = 0; usage_of(run->fabric, &now); i++) {
-		if (usage_same(&now, &run->before))
-			return true;
-		if (i == LOOKS) {
-			usage_say("before", &run->before);
-			usage_say("now", &now);
-		}
-		nanosleep(&pause, NULL);
-	}
-	return fail("the fabric cannot be looked at");
+	return usage_returns(run->fabric, &run->before) || fail("the fabric cannot be looked at");
 }
 
 /* ---- stops ---- */

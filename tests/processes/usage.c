@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "die.h"
 #include "emu/fabric/arena.h"
@@ -8,6 +9,9 @@
 #include "emu/payload/inline.h"
 #include "emu/fabric/spare.h"
 #include "emu/wire/links.h"
+
+#define LOOKS   8000 /* then it says what is missing */
+#define LOOK_NS 500000
 
 static uint32_t units_of(const struct emu_stage *stage)
 {
@@ -111,4 +115,21 @@ void usage_say(const char *what, const struct usage *u)
 	       "%lu units of the pool, %lu reasons to look\n",
 	       what, u->processes, u->adapters, u->pds, u->mrs, u->mws, u->cqs, u->srqs, u->qps,
 	       u->members, u->listeners, u->conns, u->stages, u->pool, u->observed);
+}
+
+bool usage_returns(const char *fabric, const struct usage *before)
+{
+	const struct timespec pause = { .tv_nsec = LOOK_NS };
+	struct usage now = { 0 };
+
+	for (int i = 0; usage_of(fabric, &now); i++) {
+		if (usage_same(&now, before))
+			return true;
+		if (i == LOOKS) {
+			usage_say("before", before);
+			usage_say("now", &now);
+		}
+		nanosleep(&pause, NULL);
+	}
+	return false;
 }

@@ -166,6 +166,13 @@ void srq_pair(DAT_COUNT srq_size)
 	srq_pair_with(srq_size, &attr);
 }
 
+void second_srq_pair(DAT_EP_HANDLE *a2, DAT_EP_HANDLE *b2)
+{
+	*a2 = plain_ep(&w.a);
+	*b2 = srq_ep(&w.b, w.b.srq);
+	connect_eps(&w.a, *a2, &w.b, *b2);
+}
+
 void exchange_unevenly(void)
 {
 	post_recvs(&w.a, w.a.ep, 0, 2);

@@ -143,6 +143,8 @@ void connect_eps(struct side *active, DAT_EP_HANDLE active_ep, struct side *pass
 void plain_pair(void);
 void srq_pair(DAT_COUNT srq_size);
 void srq_pair_with(DAT_COUNT srq_size, const DAT_EP_ATTR *b_attr);
+/* Two more after one of these; that of w.b has the same queue. */
+void second_srq_pair(DAT_EP_HANDLE *a2, DAT_EP_HANDLE *b2);
 /*
  * Two short messages from w.b and five from w.a: no two counters of an Endpoint are equal. A plain
  * pair after that.

@@ -12,8 +12,8 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "tests/support/runtime.h"
 #include "tests/support/support.h"
 #include "verbs_pair.h"
 
@@ -35,15 +35,12 @@ struct runner {
 
 static struct verbs_end devices[2];
 static struct runner runners[THREADS];
-static char folder[64];
 
 /* ---- the worlds ---- */
 
 static void setup_private(void)
 {
-	snprintf(folder, sizeof(folder), "/tmp/libdat-verbs-torture-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	setenv("XDG_RUNTIME_DIR", folder, 1);
+	runtime_begin("verbs-torture");
 }
 
 static void setup_shared(void)
@@ -56,15 +53,6 @@ static void setup_lockstep(void)
 {
 	setup_shared();
 	setenv("DATSIM_LOCKSTEP", "1000", 1);
-}
-
-static void remove_folder(void)
-{
-	char inside[96];
-
-	snprintf(inside, sizeof(inside), "%s/datsim", folder);
-	rmdir(inside);
-	ck_assert_int_eq(rmdir(folder), 0);
 }
 
 static int rounds(void)
@@ -309,7 +297,7 @@ START_TEST(threads_with_queue_pairs_of_their_own_get_their_messages_whole)
 	verbs_open(&devices[1], 1);
 	run_all(churn);
 	verbs_end_all(&devices[0], &devices[1]);
-	remove_folder();
+	runtime_end_any();
 }
 END_TEST
 
@@ -322,7 +310,7 @@ START_TEST(threads_with_one_queue_pair_lose_and_repeat_no_message)
 	for (int i = 0; i < THREADS; i++)
 		ck_assert_int_eq(times[i], rounds() * TOGETHER);
 	verbs_end_all(&devices[0], &devices[1]);
-	remove_folder();
+	runtime_end_any();
 }
 END_TEST
 
@@ -342,7 +330,7 @@ static void *open_and_close(void *arg)
 START_TEST(threads_open_and_close_the_only_device)
 {
 	run_all(open_and_close);
-	remove_folder();
+	runtime_end_any();
 }
 END_TEST
 

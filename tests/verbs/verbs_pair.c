@@ -121,19 +121,22 @@ int verbs_modify(struct verbs_end *end, const struct verbs_end *peer, enum ibv_q
 	return ibv_modify_qp(end->qp, &attr, verbs_mask_of(end->qp->qp_type, to));
 }
 
+void verbs_connect(struct verbs_end *a, struct verbs_end *b)
+{
+	for (int state = IBV_QPS_INIT; state <= IBV_QPS_RTS; state++) {
+		ck_assert_int_eq(verbs_modify(a, b, (enum ibv_qp_state)state), 0);
+		ck_assert_int_eq(verbs_modify(b, a, (enum ibv_qp_state)state), 0);
+	}
+}
+
 void verbs_begin_of(struct verbs_end *a, struct verbs_end *b, enum ibv_qp_type type)
 {
-	static const enum ibv_qp_state states[] = { IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS };
-
 	verbs_open(a, 0);
 	verbs_open(b, 1);
 	a->type = b->type = type;
 	verbs_make_qp(a);
 	verbs_make_qp(b);
-	for (int i = 0; i < 3; i++) {
-		ck_assert_int_eq(verbs_modify(a, b, states[i]), 0);
-		ck_assert_int_eq(verbs_modify(b, a, states[i]), 0);
-	}
+	verbs_connect(a, b);
 }
 
 void verbs_begin(struct verbs_end *a, struct verbs_end *b)
@@ -187,4 +190,16 @@ bool verbs_poll(struct verbs_end *end, struct ibv_wc *wc)
 		if (ibv_poll_cq(end->cq, 1, wc) == 1)
 			return true;
 	return false;
+}
+
+void verbs_exchange(struct verbs_end *from, struct verbs_end *to)
+{
+	struct ibv_wc wc;
+
+	ck_assert_int_eq(verbs_recv(to, 7, 1024, 64), 0);
+	ck_assert_int_eq(verbs_send(from, to, IBV_WR_SEND, 64, 0), 0);
+	ck_assert(verbs_poll(to, &wc));
+	ck_assert_int_eq((int)wc.status, (int)IBV_WC_SUCCESS);
+	ck_assert(verbs_poll(from, &wc));
+	ck_assert_int_eq((int)wc.status, (int)IBV_WC_SUCCESS);
 }

@@ -31,6 +31,8 @@ void verbs_open(struct verbs_end *end, int device);
 void verbs_make_qp(struct verbs_end *end);
 void verbs_close(struct verbs_end *end);
 
+/* Take both QPs to RTS. */
+void verbs_connect(struct verbs_end *a, struct verbs_end *b);
 /* Two ends, whose QPs are in RTS. */
 void verbs_begin(struct verbs_end *a, struct verbs_end *b);
 void verbs_begin_of(struct verbs_end *a, struct verbs_end *b, enum ibv_qp_type type);
@@ -48,6 +50,8 @@ struct ibv_send_wr verbs_wr(const struct verbs_end *peer, enum ibv_wr_opcode opc
 			    struct ibv_sge *sge);
 int verbs_send(struct verbs_end *end, const struct verbs_end *peer, enum ibv_wr_opcode opcode,
 	       uint32_t length, unsigned int flags);
+/* A message goes from one to the other. */
+void verbs_exchange(struct verbs_end *from, struct verbs_end *to);
 /* Poll until there is a completion; false: none came in a second of virtual time. */
 bool verbs_poll(struct verbs_end *end, struct ibv_wc *wc);
 

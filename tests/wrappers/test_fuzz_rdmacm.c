@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "cm_kit.h"
+#include "rows.h"
 #include "tests/support/asserts.h"
 
 /* ---- after a success ---- */
@@ -70,37 +71,6 @@ static void gone_fd(uint64_t result, const uint64_t *args)
 
 /* ---- the table ---- */
 
-#define GOOD(kind, value)                       \
-	{                                       \
-		&fuzz_##kind, (uint64_t)(value) \
-	}
-#define ARG(kind)               \
-	{                       \
-		&fuzz_##kind, 0 \
-	}
-#define OUT(type) GOOD(out, sizeof(type))
-#define NOTHING   FUZZ_NOTHING
-#define ANY       FUZZ_ANY
-#define MINUS     FUZZ_MINUS
-#define SIZE      FUZZ_SIZE
-#define POINTER   FUZZ_POINTER
-#define ROW(call, how, ...)                                              \
-	{                                                                \
-		.name = (call), .answer = (how), .args = { __VA_ARGS__ } \
-	}
-#define REFUSED(call, how, ...)                                                           \
-	{                                                                                 \
-		.name = (call), .answer = (how), .args = { __VA_ARGS__ }, .refused = true \
-	}
-#define CHANGES(call, how, ...)                                                            \
-	{                                                                                  \
-		.name = (call), .answer = (how), .args = { __VA_ARGS__ }, .refused = true, \
-		.changes = true                                                            \
-	}
-#define UNDONE(call, how, by, ...)                                                     \
-	{                                                                              \
-		.name = (call), .answer = (how), .args = { __VA_ARGS__ }, .undo = (by) \
-	}
 /* The state of the id, or of the rsocket, with which the call succeeds. */
 #define ID(state) GOOD(id, ID_##state)
 #define FD(state) GOOD(fd, FD_##state)

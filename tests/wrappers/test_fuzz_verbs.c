@@ -3,6 +3,7 @@
  * The calls of libibverbs, those of verbs/names.tsv and those that programs reach by the context:
  * each with hostile arguments, as fuzz.h says.
  */
+#include "rows.h"
 #include "tests/support/asserts.h"
 #include "verbs_kit.h"
 
@@ -169,40 +170,8 @@ static uint64_t call_batch(const uint64_t *args)
 
 /* ---- the table ---- */
 
-#define GOOD(kind, value)                       \
-	{                                       \
-		&fuzz_##kind, (uint64_t)(value) \
-	}
-#define ARG(kind)               \
-	{                       \
-		&fuzz_##kind, 0 \
-	}
-#define OUT(type) GOOD(out, sizeof(type))
-#define ACCESS    (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ)
-#define MODIFY    (IBV_QP_STATE | IBV_QP_CUR_STATE)
-#define ANY       FUZZ_ANY
-#define TEXT      FUZZ_TEXT
-#define ERRNO     FUZZ_ERRNO
-#define MINUS     FUZZ_MINUS
-#define POINTER   FUZZ_POINTER
-#define NOTHING   FUZZ_NOTHING
-#define ROW(call, how, ...)                                              \
-	{                                                                \
-		.name = (call), .answer = (how), .args = { __VA_ARGS__ } \
-	}
-#define REFUSED(call, how, ...)                                                           \
-	{                                                                                 \
-		.name = (call), .answer = (how), .args = { __VA_ARGS__ }, .refused = true \
-	}
-#define UNDONE(call, how, by, ...)                                                     \
-	{                                                                              \
-		.name = (call), .answer = (how), .args = { __VA_ARGS__ }, .undo = (by) \
-	}
-#define OP(op, how, function, by, ...)                                                \
-	{                                                                             \
-		.name = (op), .answer = (how), .args = { __VA_ARGS__ }, .undo = (by), \
-		.call = (function)                                                    \
-	}
+#define ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ)
+#define MODIFY (IBV_QP_STATE | IBV_QP_CUR_STATE)
 
 static const struct fuzz_call calls[] = {
 	ROW("ibv_get_sysfs_path", TEXT),

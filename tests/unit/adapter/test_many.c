@@ -8,12 +8,12 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "emu/fabric/queue.h"
 #include "emu/fabric/world.h"
 #include "emu/wire/links.h"
 #include "lib/ep/ep.h"
+#include "tests/support/runtime.h"
 #include "tests/support/support.h"
 
 #define SOME 40 /* adapters: that many pairs do not fit in the first table of links */
@@ -114,7 +114,7 @@ END_TEST
 START_TEST(a_shared_fabric_has_1024_adapters)
 {
 	static DAT_IA_HANDLE ia[EMU_TOGETHER];
-	char folder[] = "/tmp/many-XXXXXX", name[] = "emu4000", path[64];
+	char name[] = "emu4000";
 	DAT_EVD_HANDLE async = NO_HANDLE, evd;
 	DAT_IA_HANDLE more;
 	DAT_IA_ATTR attr;
@@ -122,8 +122,7 @@ START_TEST(a_shared_fabric_has_1024_adapters)
 
 	must(dat_sim_destroy(w.sim));
 	w.sim = NO_HANDLE;
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	setenv("XDG_RUNTIME_DIR", folder, 1);
+	runtime_begin("many");
 	setenv("DATSIM_FABRIC", "lab", 1);
 	for (int i = 0; i < (int)EMU_TOGETHER; i++)
 		open_ia(i * 3, &ia[i]);
@@ -141,9 +140,7 @@ START_TEST(a_shared_fabric_has_1024_adapters)
 	ck_assert_str_eq(inet_ntoa(in), "198.18.1.45");
 	for (int i = 0; i < (int)EMU_TOGETHER; i++)
 		must(dat_ia_close(ia[i], DAT_CLOSE_GRACEFUL_FLAG));
-	snprintf(path, sizeof(path), "%s/datsim", folder);
-	ck_assert_int_eq(rmdir(path), 0);
-	ck_assert_int_eq(rmdir(folder), 0);
+	runtime_end();
 	unsetenv("DATSIM_FABRIC");
 }
 END_TEST

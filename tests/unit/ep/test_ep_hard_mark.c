@@ -125,9 +125,7 @@ START_TEST(H2_other_endpoints_of_the_srq_are_not_hurt)
 	DAT_EP_HANDLE a2, b2;
 
 	srq_pair(10);
-	a2 = plain_ep(&w.a);
-	b2 = srq_ep(&w.b, w.b.srq);
-	connect_eps(&w.a, a2, &w.b, b2);
+	second_srq_pair(&a2, &b2);
 	post_srqs(&w.b, 0, 5);
 	set(OFF, 0);
 	post_send(&w.a, w.a.ep, 9, SHORT);

@@ -72,9 +72,7 @@ START_TEST(V1_buffers_another_endpoint_took_do_not_count)
 	DAT_EP_HANDLE a2, b2;
 
 	srq_pair(10);
-	a2 = plain_ep(&w.a);
-	b2 = srq_ep(&w.b, w.b.srq);
-	connect_eps(&w.a, a2, &w.b, b2);
+	second_srq_pair(&a2, &b2);
 	post_srqs(&w.b, 0, 3);
 	send_half(&w.a, a2, 1, 0);
 	expect_recv_counts(w.b.ep, 0, 0);

@@ -80,9 +80,7 @@ START_TEST(H1_each_endpoint_counts_for_itself)
 	DAT_EP_HANDLE a2, b2;
 
 	srq_pair(10);
-	a2 = plain_ep(&w.a);
-	b2 = srq_ep(&w.b, w.b.srq);
-	connect_eps(&w.a, a2, &w.b, b2);
+	second_srq_pair(&a2, &b2);
 	post_srqs(&w.b, 0, 6);
 	set(2, OFF);
 	must(dat_ep_set_watermark(b2, 2, OFF));

@@ -434,9 +434,7 @@ START_TEST(E9_every_endpoint_that_feeds_the_EVD_breaks_and_no_other)
 
 	w.b.recv = overfull;
 	srq_pair(room + 8);
-	a2 = plain_ep(&w.a);
-	b2 = srq_ep(&w.b, w.b.srq);
-	connect_eps(&w.a, a2, &w.b, b2);
+	second_srq_pair(&a2, &b2);
 	idle = srq_ep(&w.b, w.b.srq);
 	w.b.recv = roomy;
 	a3 = plain_ep(&w.a);

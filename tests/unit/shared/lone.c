@@ -2,25 +2,37 @@
 /* lone.c - see lone.h. */
 #include "lone.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "emu/fabric/spare.h"
 #include "emu/fabric/trace.h"
+#include "tests/support/runtime.h"
 #include "tests/support/support.h"
 
-static char folder[] = "/tmp/libdat-lone-XXXXXX";
-
-struct emu_world *lone_begin(struct nic_config config)
+struct emu_world *lone_join(struct nic_config config)
 {
 	struct emu_world *world = emu_world_map_bare();
 
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	setenv("XDG_RUNTIME_DIR", folder, 1);
+	runtime_begin("lone");
 	config.fabric = "lab";
 	ck_assert_int_eq(emu_shared_join(world, &config), 0);
 	emu_shared_take(world);
+	return world;
+}
+
+void lone_leave(struct emu_world *world)
+{
+	emu_shared_release(world);
+	emu_shared_leave(world);
+	emu_world_unmap_bare(world);
+	runtime_end();
+}
+
+struct emu_world *lone_begin(struct nic_config config)
+{
+	struct emu_world *world = lone_join(config);
+
 	emu_process(world, OTHER)->used = true;
 	world->fab->adapter_high = 4; /* tests fill in entries of the table themselves */
 	world->nic_high = 4;
@@ -29,16 +41,30 @@ struct emu_world *lone_begin(struct nic_config config)
 
 void lone_end(struct emu_world *world)
 {
-	char path[100];
-
 	emu_process(world, OTHER)->used = false;
-	emu_shared_release(world);
-	emu_shared_leave(world);
-	emu_world_unmap_bare(world);
-	snprintf(path, sizeof(path), "%s/datsim", folder);
-	ck_assert_int_eq(rmdir(path), 0);
-	ck_assert_int_eq(rmdir(folder), 0);
-	memset(folder + sizeof(folder) - 7, 'X', 6); /* for the next mkdtemp */
+	lone_leave(world);
+}
+
+struct emu_world *lone_begin_two(struct nic_config config)
+{
+	struct emu_world *world = lone_begin(config);
+	struct emu_fabric *fab = world->fab;
+
+	fab->shared.processes = 2;
+	fab->adapters[MINE] = (struct emu_adapter){ .open = true, .process = OWN };
+	fab->adapters[THEIRS] = (struct emu_adapter){ .open = true, .process = OTHER };
+	return world;
+}
+
+void lone_end_two(struct emu_world *world)
+{
+	struct emu_fabric *fab = world->fab;
+
+	/* The last process leaves the fabric. */
+	emu_process(world, OWN)->overrun = false;
+	fab->shared.processes = 1;
+	fab->events = fab->observed = 0;
+	lone_end(world);
 }
 
 /* ---- lockstep ---- */

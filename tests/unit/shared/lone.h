@@ -12,14 +12,24 @@
 enum {
 	OWN = 1, /* this process's number */
 	OTHER = 2,
+	MINE = 1,               /* adapter of OWN */
+	THEIRS = 2,             /* and of OTHER */
 	SELF = 1,               /* place of the test's thread in the table of threads */
 	NO_THREAD = 0x3ffffff0, /* a tid beyond all that the kernel gives */
 };
 
-/* A fabric with this configuration; its name and its folder are chosen here. */
+/* A fabric with this configuration, and its lock; its name and its folder are chosen here. */
+struct emu_world *lone_join(struct nic_config config);
+void lone_leave(struct emu_world *world);
+/* The same with OTHER, and with adapters to fill in. */
 struct emu_world *lone_begin(struct nic_config config);
 /* Leave it, as the last process. The test has emptied what the arena counts. */
 void lone_end(struct emu_world *world);
+
+/* The same with both processes counted as members, and an adapter of each. */
+struct emu_world *lone_begin_two(struct nic_config config);
+/* Whatever the test made of OWN's membership and of the events */
+void lone_end_two(struct emu_world *world);
 
 /* The same in lockstep. */
 struct emu_world *lone_begin_lockstep(struct nic_config config);

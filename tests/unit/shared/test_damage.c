@@ -6,9 +6,7 @@
  * comes of them.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "emu/cq.h"
 #include "emu/fabric/arena.h"
@@ -23,14 +21,14 @@
 #include "emu/quick.h"
 #include "emu/payload/inline.h"
 #include "emu/shared/recover.h"
-#include "emu/shared/shared.h"
 #include "emu/tx.h"
 #include "emu/wire/link.h"
 #include "emu/wire/wire.h"
+#include "lone.h"
+#include "tests/support/runtime.h"
 #include "tests/support/support.h"
 
 enum {
-	OWN = 1,
 	QP = 1,
 	PEER = 2,
 	ADAPTER = 1,
@@ -38,31 +36,18 @@ enum {
 	COPIES = 1000,
 };
 
-static char folder[] = "/tmp/libdat-damage-XXXXXX";
 static struct emu_world *world;
 
 static void setup(void)
 {
 	struct nic_config config = NIC_CONFIG_DEFAULT;
 
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	setenv("XDG_RUNTIME_DIR", folder, 1);
-	config.fabric = "lab";
-	world = emu_world_map_bare();
-	ck_assert_int_eq(emu_shared_join(world, &config), 0);
-	emu_shared_take(world);
+	world = lone_join(config);
 }
 
 static void teardown_fabric(void)
 {
-	char path[100];
-
-	emu_shared_release(world);
-	emu_shared_leave(world);
-	emu_world_unmap_bare(world);
-	snprintf(path, sizeof(path), "%s/datsim", folder);
-	ck_assert_int_eq(rmdir(path), 0);
-	ck_assert_int_eq(rmdir(folder), 0);
+	lone_leave(world);
 }
 
 static void expect_damage(bool damaged)
@@ -479,7 +464,7 @@ static blkcnt_t blocks_of(const char *name)
 	char path[100];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "%s/datsim/%s", folder, name);
+	snprintf(path, sizeof(path), "%s/datsim/%s", runtime_folder(), name);
 	ck_assert_int_eq(stat(path, &st), 0);
 	return st.st_blocks;
 }

@@ -17,9 +17,7 @@
 #include "tests/support/support.h"
 
 enum {
-	MINE = 1,   /* adapter of OWN, the sender */
-	THEIRS = 2, /* and of OTHER, the receiver */
-	QP = 1,     /* of the receiver */
+	QP = 1, /* of the receiver */
 	PEER = 2,
 	RECV_CQ = 3,
 	LONGEST = 256,

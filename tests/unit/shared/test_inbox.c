@@ -20,8 +20,6 @@
 #include "tests/support/support.h"
 
 enum {
-	MINE = 1,   /* adapter of OWN */
-	THEIRS = 2, /* and of OTHER */
 	QP = 1,
 	PEER = 2,
 	SEND_CQ = 3,

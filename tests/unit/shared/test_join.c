@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,8 +14,9 @@
 #include "emu/shared/inbox.h"
 #include "emu/shared/shared.h"
 #include "tests/support/conf.h"
+#include "tests/support/mapped.h"
+#include "tests/support/runtime.h"
 
-static char folder[] = "/tmp/libdat-join-XXXXXX";
 static struct nic_config config = NIC_CONFIG_DEFAULT;
 static struct emu_world *world;
 static struct emu_fabric *fab;
@@ -26,12 +26,11 @@ static int fd;
 
 static void setup(void)
 {
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	setenv("XDG_RUNTIME_DIR", folder, 1);
+	runtime_begin("join");
 	config.fabric = "lab";
 	world = emu_world_map_bare();
 	ck_assert_int_eq(emu_shared_make(world, &config), 0);
-	snprintf(path, sizeof(path), "%s/datsim/lab", folder);
+	snprintf(path, sizeof(path), "%s/datsim/lab", runtime_folder());
 	ck_assert_int_eq(emu_file_open(path, &fd, &fab, &mapped), 0);
 }
 
@@ -41,9 +40,7 @@ static void teardown_fabric(void)
 	close(fd);
 	emu_world_unmap_bare(world);
 	ck_assert_int_eq(unlink(path), 0);
-	*strrchr(path, '/') = '\0';
-	ck_assert_int_eq(rmdir(path), 0);
-	ck_assert_int_eq(rmdir(folder), 0);
+	runtime_end();
 }
 
 /* All but the tables, of which that of the QPs is first. */
@@ -286,17 +283,6 @@ START_TEST(a_process_that_leaves_gives_back_what_it_was_to_do)
 }
 END_TEST
 
-static long pages_mapped(void)
-{
-	FILE *statm = fopen("/proc/self/statm", "r");
-	long pages = 0;
-
-	ck_assert_ptr_nonnull(statm);
-	ck_assert_int_eq(fscanf(statm, "%ld", &pages), 1);
-	fclose(statm);
-	return pages;
-}
-
 START_TEST(a_fabric_that_is_made_and_not_joined_leaves_no_mapping)
 {
 	long before;
@@ -315,7 +301,7 @@ START_TEST(a_fabric_whose_end_was_cut_short_makes_room_for_another)
 	struct emu_shared *old = &fab->shared;
 	char trace[100];
 
-	snprintf(trace, sizeof(trace), "%s/trace", folder);
+	snprintf(trace, sizeof(trace), "%s/trace", runtime_folder());
 	memcpy(old->trace_path, trace, sizeof(trace));
 	old->gone = true;
 	ck_assert_int_eq(join(), 0);

@@ -18,6 +18,7 @@
 #include "emu/fabric/spare.h"
 #include "emu/shared/lock.h"
 #include "emu/shared/shared.h"
+#include "tests/support/runtime.h"
 #include "tests/support/support.h"
 
 enum {
@@ -25,7 +26,6 @@ enum {
 	LOOKED_MS = 1500,       /* by then a waiter has looked whether the word is true */
 };
 
-static char folder[] = "/tmp/libdat-lock-XXXXXX";
 static struct emu_world *world;
 
 static void join(void)
@@ -40,20 +40,15 @@ static void join(void)
 
 static void setup(void)
 {
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	setenv("XDG_RUNTIME_DIR", folder, 1);
+	runtime_begin("lock");
 	join();
 }
 
 static void teardown_fabric(void)
 {
-	char path[100];
-
 	emu_shared_leave(world);
 	emu_world_unmap_bare(world);
-	snprintf(path, sizeof(path), "%s/datsim", folder);
-	ck_assert_int_eq(rmdir(path), 0);
-	ck_assert_int_eq(rmdir(folder), 0);
+	runtime_end();
 }
 
 /* Thread 1 of the machine lives, but not on this fabric. */

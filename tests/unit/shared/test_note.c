@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Notes in the trace of a fabric, from a process that takes no part; "page_": dat_sim(3). */
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "tests/support/runtime.h"
 #include "tests/support/support.h"
 
-static char folder[] = "/tmp/libdat-note-XXXXXX";
 static char fabric[] = "noted";
 static void *reader;
 
@@ -14,8 +12,7 @@ static void make_fabric(DAT_BOOLEAN trace)
 {
 	DAT_SIM_CONFIG config;
 
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	setenv("XDG_RUNTIME_DIR", folder, 1);
+	runtime_begin("note");
 	must(dat_sim_config_init(&config));
 	config.trace = trace;
 	must(dat_sim_fabric_create(fabric, &config));
@@ -24,14 +21,11 @@ static void make_fabric(DAT_BOOLEAN trace)
 static void end_fabric(void)
 {
 	const char *text;
-	char path[100];
 	size_t length;
 
 	must(dat_sim_fabric_trace(NULL, &reader, &text, &length));
 	must(dat_sim_fabric_destroy(fabric));
-	snprintf(path, sizeof(path), "%s/datsim", folder);
-	ck_assert_int_eq(rmdir(path), 0);
-	ck_assert_int_eq(rmdir(folder), 0);
+	runtime_end();
 }
 
 /* The lines that have come since the last call; the library's text has no NUL. */

@@ -3,14 +3,12 @@
  * Which notifications wake another process. A CNO without a waiting thread makes none: else each
  * message would wake the helper thread of a program that polls an EVD with a CNO.
  */
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "emu/cq.h"
 #include "emu/fabric/spare.h"
-#include "emu/shared/shared.h"
 #include "lib/evd/evd.h"
 #include "lib/object.h"
+#include "lone.h"
 #include "tests/support/support.h"
 
 enum {
@@ -21,19 +19,13 @@ enum {
 
 /* ---- in the fabric ---- */
 
-static char folder[] = "/tmp/libdat-notify-XXXXXX";
 static struct emu_world *world;
 
 static void setup(void)
 {
 	struct nic_config config = NIC_CONFIG_DEFAULT;
 
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	setenv("XDG_RUNTIME_DIR", folder, 1);
-	config.fabric = "lab";
-	world = emu_world_map_bare();
-	ck_assert_int_eq(emu_shared_join(world, &config), 0);
-	emu_shared_take(world);
+	world = lone_join(config);
 	world->fab->adapters[ADAPTER].process = OWNER;
 	world->fab->cq[CQ] = (struct emu_cq){ .adapter = ADAPTER, .put = 1 };
 	world->membership->to_wake = 0;
@@ -41,17 +33,10 @@ static void setup(void)
 
 static void teardown_fabric(void)
 {
-	char path[100];
-
 	emu_process(world, OWNER)->inbox = 0;
 	emu_process(world, OWNER)->sleepers = 0;
 	world->fab->cq[CQ] = (struct emu_cq){ .put = 0 };
-	emu_shared_release(world);
-	emu_shared_leave(world);
-	emu_world_unmap_bare(world);
-	snprintf(path, sizeof(path), "%s/datsim", folder);
-	ck_assert_int_eq(rmdir(path), 0);
-	ck_assert_int_eq(rmdir(folder), 0);
+	lone_leave(world);
 }
 
 /* Is the owner woken for a completion? It finds the notification in its inbox, or not. */

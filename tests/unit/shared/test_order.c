@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Packets of a connection that one process leaves to another stay in order when memory is full. */
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "emu/fabric/queue.h"
 #include "emu/fabric/spare.h"
 #include "emu/shared/inbox.h"
 #include "emu/shared/runner.h"
-#include "emu/shared/shared.h"
+#include "lone.h"
 #include "tests/support/support.h"
 
 enum {
@@ -20,7 +18,6 @@ enum {
 	LATER_NS = 2000000,
 };
 
-static char folder[] = "/tmp/libdat-order-XXXXXX";
 static struct emu_world *world;
 
 static void setup(void)
@@ -28,12 +25,7 @@ static void setup(void)
 	struct nic_config config = NIC_CONFIG_DEFAULT;
 	struct emu_fabric *fab;
 
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	setenv("XDG_RUNTIME_DIR", folder, 1);
-	config.fabric = "lab";
-	world = emu_world_map_bare();
-	ck_assert_int_eq(emu_shared_join(world, &config), 0);
-	emu_shared_take(world);
+	world = lone_join(config);
 	fab = world->fab;
 	fab->adapters[ADAPTER].process = OWNER;
 	fab->adapters[FAR].process = PEER;
@@ -42,15 +34,8 @@ static void setup(void)
 
 static void teardown_fabric(void)
 {
-	char path[100];
-
 	emu_process(world, OWNER)->inbox = 0;
-	emu_shared_release(world);
-	emu_shared_leave(world);
-	emu_world_unmap_bare(world);
-	snprintf(path, sizeof(path), "%s/datsim", folder);
-	ck_assert_int_eq(rmdir(path), 0);
-	ck_assert_int_eq(rmdir(folder), 0);
+	lone_leave(world);
 }
 
 static void run_packet(uint32_t index)

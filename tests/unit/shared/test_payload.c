@@ -17,8 +17,6 @@
 #include "tests/support/support.h"
 
 enum {
-	MINE = 1,   /* adapter of OWN */
-	THEIRS = 2, /* and of OTHER */
 	QP = 1,
 	CQ = 2,
 	LKEY = 1 << 8,

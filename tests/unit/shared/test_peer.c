@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -20,6 +19,7 @@
 #include "emu/payload/reach.h"
 #include "emu/payload/split.h"
 #include "emu/shared/shared.h"
+#include "tests/support/runtime.h"
 #include "tests/support/support.h"
 
 enum {
@@ -32,7 +32,6 @@ enum {
 
 static const uint64_t lengths[] = { 64, 4096, ROOM };
 
-static char folder[] = "/tmp/libdat-peer-XXXXXX";
 static const struct nic_config config = { .fabric = "lab" };
 static struct emu_world *world;
 /* Of each process at the same address. */
@@ -75,8 +74,7 @@ static uint8_t *map_room(void)
 
 static void setup(void)
 {
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	setenv("XDG_RUNTIME_DIR", folder, 1);
+	runtime_begin("peer");
 	mine = map_room();
 	theirs = map_room();
 	memset(mine, PAYLOAD, ROOM);
@@ -88,13 +86,9 @@ static void setup(void)
 
 static void teardown_fabric(void)
 {
-	char path[100];
-
 	emu_shared_leave(world);
 	emu_world_unmap_bare(world);
-	snprintf(path, sizeof(path), "%s/datsim", folder);
-	ck_assert_int_eq(rmdir(path), 0);
-	ck_assert_int_eq(rmdir(folder), 0);
+	runtime_end();
 }
 
 static void live(void)

@@ -12,7 +12,6 @@
 #include "tests/support/support.h"
 
 enum {
-	MINE = 1, /* adapter of OWN */
 	QP = 1,
 	CQ = 2,
 	LKEY = 1 << 8,

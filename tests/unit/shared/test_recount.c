@@ -13,7 +13,6 @@
 #include "tests/support/support.h"
 
 enum {
-	MINE = 1, /* adapter of OWN */
 	QP = 1,
 	PEER = 2,
 	EPOCH = 7,

@@ -4,8 +4,6 @@
  * whose event is gone are refused, other requests without one are sent again, a queue of events
  * that cannot be is dropped for all, and an upcall about no operation is not made.
  */
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "emu/cq.h"
 #include "emu/fabric/arena.h"
@@ -15,45 +13,30 @@
 #include "emu/shared/inbox.h"
 #include "emu/shared/recover.h"
 #include "emu/shared/runner.h"
-#include "emu/shared/shared.h"
 #include "emu/shared/stalled.h"
 #include "emu/upcall.h"
+#include "lone.h"
 #include "tests/support/support.h"
 
 enum {
-	OWN = 1,
-	OTHER = 2,
 	ADAPTER = 1,
 	QP = 1,
 };
 
-static char folder[] = "/tmp/libdat-recover-XXXXXX";
 static struct emu_world *world;
 
 static void setup(void)
 {
 	struct nic_config config = NIC_CONFIG_DEFAULT;
 
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	setenv("XDG_RUNTIME_DIR", folder, 1);
-	config.fabric = "lab";
-	world = emu_world_map_bare();
-	ck_assert_int_eq(emu_shared_join(world, &config), 0);
-	emu_shared_take(world);
+	world = lone_join(config);
 }
 
 static void teardown_fabric(void)
 {
-	char path[100];
-
 	world->fab->events = 0;
 	emu_process(world, OWN)->overrun = false;
-	emu_shared_release(world);
-	emu_shared_leave(world);
-	emu_world_unmap_bare(world);
-	snprintf(path, sizeof(path), "%s/datsim", folder);
-	ck_assert_int_eq(rmdir(path), 0);
-	ck_assert_int_eq(rmdir(folder), 0);
+	lone_leave(world);
 }
 
 /* ---- connection requests ---- */

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "tests/support/again.h"
+#include "tests/support/runtime.h"
 #include "tests/support/support.h"
 
 enum {
@@ -260,14 +261,12 @@ static int entries(const char *folder)
 	return n;
 }
 
-static char folder[64], trace[96];
+static char trace[96];
 
 static void begin(enum fabric fabric)
 {
-	snprintf(folder, sizeof(folder), "/tmp/libdat-refused-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	snprintf(trace, sizeof(trace), "%s/trace", folder);
-	setenv("XDG_RUNTIME_DIR", folder, 1);
+	runtime_begin("refused");
+	snprintf(trace, sizeof(trace), "%s/trace", runtime_folder());
 	if (fabric == SHARED)
 		setenv("DATSIM_FABRIC", "lab", 1);
 	else
@@ -276,12 +275,8 @@ static void begin(enum fabric fabric)
 
 static void end(void)
 {
-	char fabrics[96];
-
 	unlink(trace);
-	snprintf(fabrics, sizeof(fabrics), "%s/datsim", folder);
-	rmdir(fabrics);
-	ck_assert_int_eq(rmdir(folder), 0);
+	runtime_end_any();
 }
 
 START_TEST(G2_a_system_call_that_fails_once_fails_one_call_of_DAT)

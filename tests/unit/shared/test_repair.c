@@ -15,8 +15,6 @@
 #include "tests/support/support.h"
 
 enum {
-	MINE = 1,   /* adapter of OWN */
-	THEIRS = 2, /* and of OTHER */
 	SENDER = 1,
 	RECEIVER = 2,
 	EPOCH = 7,
@@ -46,20 +44,13 @@ static void setup(void)
 {
 	struct nic_config config = NIC_CONFIG_DEFAULT;
 
-	world = lone_begin(config);
+	world = lone_begin_two(config);
 	fab = world->fab;
-	fab->shared.processes = 2;
-	fab->adapters[MINE] = (struct emu_adapter){ .open = true, .process = OWN };
-	fab->adapters[THEIRS] = (struct emu_adapter){ .open = true, .process = OTHER };
 }
 
 static void teardown_fabric(void)
 {
-	/* The last process leaves the fabric, whatever the test made of it. */
-	emu_process(world, OWN)->overrun = false;
-	fab->shared.processes = 1;
-	fab->events = fab->observed = 0;
-	lone_end(world);
+	lone_end_two(world);
 }
 
 /* Each QP has CQs and an SRQ of its own: 10, 11, 12 and 20, 21, 22. */

@@ -7,37 +7,26 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "emu/fabric/spare.h"
 #include "emu/lockstep/lockstep.h"
 #include "emu/shared/shared.h"
+#include "tests/support/runtime.h"
 #include "tests/support/support.h"
 
-static char folder[] = "/tmp/libdat-ends-XXXXXX";
 static struct emu_world *world;
 
 static void setup(void)
 {
 	struct nic_config config = NIC_CONFIG_DEFAULT;
 
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	setenv("XDG_RUNTIME_DIR", folder, 1);
+	runtime_begin("ends");
 	config.fabric = "lab";
 	config.lockstep = true;
 	config.preempt_ns = 1000000000ul;
 	world = emu_world_map_bare();
 	ck_assert_int_eq(emu_shared_join(world, &config), 0);
-}
-
-static void remove_folder(void)
-{
-	char path[100];
-
-	snprintf(path, sizeof(path), "%s/datsim", folder);
-	ck_assert_int_eq(rmdir(path), 0);
-	ck_assert_int_eq(rmdir(folder), 0);
 }
 
 static void end_world(void)
@@ -49,7 +38,7 @@ static void end_world(void)
 static void teardown_fabric(void)
 {
 	end_world();
-	remove_folder();
+	runtime_end();
 }
 
 static void *enter_and_end(void *arg)
@@ -227,7 +216,7 @@ START_TEST(a_thread_may_sleep_while_the_world_ends)
 	ck_assert(emu_backend.enter(nic, false));
 	emu_backend.sleep(nic, false, NIC_TIME_NEVER, &unlocked);
 	pthread_mutex_unlock(&library);
-	remove_folder();
+	runtime_end();
 }
 END_TEST
 

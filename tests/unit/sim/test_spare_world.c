@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "emu/fabric/spare.h"
+#include "tests/support/mapped.h"
 #include "tests/support/support.h"
 
 enum {
@@ -104,18 +105,6 @@ START_TEST(a_world_is_handed_on_empty)
 }
 END_TEST
 
-/* Pages of addresses that the process has */
-static long address_pages(void)
-{
-	FILE *statm = fopen("/proc/self/statm", "r");
-	long pages = 0;
-
-	ck_assert_ptr_nonnull(statm);
-	ck_assert_int_eq(fscanf(statm, "%ld", &pages), 1);
-	fclose(statm);
-	return pages;
-}
-
 /* A program that makes one fabric after another keeps its size: the addresses are unmapped. */
 START_TEST(a_world_that_ended_takes_no_addresses)
 {
@@ -128,9 +117,9 @@ START_TEST(a_world_that_ended_takes_no_addresses)
 		must(dat_sim_destroy(w.sim));
 		w.sim = NO_HANDLE;
 		if (i == 1) /* the first ones leave a spare */
-			before = address_pages();
+			before = pages_mapped();
 	}
-	ck_assert_int_lt(address_pages() - before, world);
+	ck_assert_int_lt(pages_mapped() - before, world);
 }
 END_TEST
 

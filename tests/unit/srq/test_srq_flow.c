@@ -124,9 +124,7 @@ START_TEST(Q4_buffers_not_taken_stay_for_another_endpoint)
 	disconnect_pair();
 	srq_counts(w.b.srq, 10, 3, 3);
 	expect_no_event(w.b.recv);
-	a2 = plain_ep(&w.a);
-	b2 = srq_ep(&w.b, w.b.srq);
-	connect_eps(&w.a, a2, &w.b, b2);
+	second_srq_pair(&a2, &b2);
 	deliver(&w.a, a2, 1);
 	expect_dto(w.b.recv, b2, 0, DAT_DTO_SUCCESS);
 }
@@ -245,9 +243,7 @@ START_TEST(Q4_only_the_freed_endpoints_completions_vanish)
 	DAT_EP_HANDLE a2, b2;
 
 	srq_pair(10);
-	a2 = plain_ep(&w.a);
-	b2 = srq_ep(&w.b, w.b.srq);
-	connect_eps(&w.a, a2, &w.b, b2);
+	second_srq_pair(&a2, &b2);
 	post_srqs(&w.b, 0, 6);
 	deliver(&w.a, w.a.ep, 1);
 	deliver(&w.a, a2, 1);

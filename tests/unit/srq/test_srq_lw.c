@@ -101,9 +101,7 @@ START_TEST(L2_takings_of_all_endpoints_count)
 	DAT_EP_HANDLE a2, b2;
 
 	srq_pair(10);
-	a2 = plain_ep(&w.a);
-	b2 = srq_ep(&w.b, w.b.srq);
-	connect_eps(&w.a, a2, &w.b, b2);
+	second_srq_pair(&a2, &b2);
 	post_srqs(&w.b, 0, 4);
 	must(dat_srq_set_lw(w.b.srq, 3));
 	deliver(&w.a, w.a.ep, 1);

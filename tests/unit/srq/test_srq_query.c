@@ -69,9 +69,7 @@ START_TEST(Q1_the_counts_are_over_all_endpoints)
 	DAT_EP_HANDLE a2, b2;
 
 	srq_pair(10);
-	a2 = plain_ep(&w.a);
-	b2 = srq_ep(&w.b, w.b.srq);
-	connect_eps(&w.a, a2, &w.b, b2);
+	second_srq_pair(&a2, &b2);
 	post_srqs(&w.b, 0, 6);
 	deliver(&w.a, w.a.ep, 2);
 	deliver(&w.a, a2, 1);

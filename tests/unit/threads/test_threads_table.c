@@ -7,35 +7,23 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#include "tests/support/runtime.h"
 #include "tests/support/support.h"
 
 #define ROUNDS 200
 
-static char folder[64];
 static atomic_int polled;
 static atomic_bool stop;
 
 /* The library reads the environment when the first adapter is opened. */
 static void setup_shared(void)
 {
-	snprintf(folder, sizeof(folder), "/tmp/libdat-table-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	setenv("XDG_RUNTIME_DIR", folder, 1);
+	runtime_begin("table");
 	setenv("DATSIM_FABRIC", "table", 1);
 	side_open(&w.a, "emu0");
 	side_open(&w.b, "emu1");
 	unsetenv("DATSIM_FABRIC");
-}
-
-static void remove_folder(void)
-{
-	char inside[96];
-
-	snprintf(inside, sizeof(inside), "%s/datsim", folder);
-	rmdir(inside);
-	rmdir(folder);
 }
 
 static void agent(DAT_PVOID data, DAT_EVD_HANDLE evd)
@@ -77,7 +65,7 @@ START_TEST(G7_calls_go_on_while_the_first_agent_comes_and_the_last_one_goes)
 	ck_assert_int_eq(pthread_join(thread, NULL), 0);
 	side_close(&w.a);
 	side_close(&w.b);
-	remove_folder();
+	runtime_end_any();
 }
 END_TEST
 

@@ -11,8 +11,8 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#include "tests/support/runtime.h"
 #include "tests/support/support.h"
 
 enum {
@@ -54,7 +54,6 @@ struct runner {
 };
 
 static struct runner runners[THREADS];
-static char folder[64];
 
 static int slot_of(const struct runner *r, int which)
 {
@@ -65,9 +64,7 @@ static int slot_of(const struct runner *r, int which)
 
 static void open_sides(void)
 {
-	snprintf(folder, sizeof(folder), "/tmp/libdat-torture-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	setenv("XDG_RUNTIME_DIR", folder, 1);
+	runtime_begin("torture");
 	side_open(&w.a, "emu0");
 	side_open(&w.b, "emu1");
 }
@@ -87,15 +84,6 @@ static void setup_lockstep(void)
 {
 	setenv("DATSIM_LOCKSTEP", "1000", 1);
 	setup_shared();
-}
-
-static void remove_folder(void)
-{
-	char inside[96];
-
-	snprintf(inside, sizeof(inside), "%s/datsim", folder);
-	rmdir(inside);
-	ck_assert_int_eq(rmdir(folder), 0);
 }
 
 /* ---- connections ---- */
@@ -301,7 +289,7 @@ START_TEST(G7_sixteen_threads_get_their_own_messages_whole_and_in_order)
 	side_close(&w.a);
 	side_close(&w.b);
 	ck_assert_int_eq(objects(DAT_SIM_ALL_HANDLE_TYPES), 0);
-	remove_folder();
+	runtime_end_any();
 }
 END_TEST
 

@@ -10,6 +10,7 @@
 
 #include "host/backend.h"
 #include "lib/front.h"
+#include "tests/support/runtime.h"
 #include "tests/support/support.h"
 
 enum {
@@ -17,13 +18,9 @@ enum {
 	ROUNDS = 100
 };
 
-static char folder[64];
-
 static void setup_shared(void)
 {
-	snprintf(folder, sizeof(folder), "/tmp/libdat-worlds-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	setenv("XDG_RUNTIME_DIR", folder, 1);
+	runtime_begin("worlds");
 	setenv("DATSIM_FABRIC", "worlds", 1);
 }
 
@@ -31,17 +28,6 @@ static void setup_lockstep(void)
 {
 	setenv("DATSIM_LOCKSTEP", "1000", 1);
 	setup_shared();
-}
-
-static void remove_folder(void)
-{
-	char inside[96];
-
-	if (!folder[0])
-		return;
-	snprintf(inside, sizeof(inside), "%s/datsim", folder);
-	rmdir(inside);
-	ck_assert_int_eq(rmdir(folder), 0);
 }
 
 static DAT_RETURN open_and_close(void)
@@ -78,7 +64,7 @@ START_TEST(a_world_that_ends_has_ended_when_an_adapter_is_opened_again)
 		pthread_join(threads[i], NULL);
 		must(rets[i]);
 	}
-	remove_folder();
+	runtime_end_any();
 }
 END_TEST
 

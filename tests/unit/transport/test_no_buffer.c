@@ -165,9 +165,7 @@ START_TEST(Q6_other_endpoints_of_the_srq_are_not_hurt)
 	DAT_EP_HANDLE a2, b2;
 
 	srq_pair(10);
-	a2 = plain_ep(&w.a);
-	b2 = srq_ep(&w.b, w.b.srq);
-	connect_eps(&w.a, a2, &w.b, b2);
+	second_srq_pair(&a2, &b2);
 	post_send(&w.a, w.a.ep, 0, SHORT);
 	run_quiet();
 	expect_dto(w.a.request, w.a.ep, 0, DAT_DTO_ERR_RECEIVER_NOT_READY);

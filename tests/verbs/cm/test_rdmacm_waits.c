@@ -18,41 +18,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tests/support/runtime.h"
 #include "tests/support/support.h"
 
 #define THERE "198.18.0.2"
 #define PORT  7471
 
-static char folder[] = "/tmp/libdat-verbs-cancel-XXXXXX";
-
-static const struct {
-	const char *name, *variable, *value;
-} worlds[] = {
-	{ "private", "DATSIM_SEED", "1" },
-	{ "traced", "DATSIM_TRACE", "/dev/null" },
-	{ "shared", "DATSIM_FABRIC", "cancel" },
-	{ "in lockstep", "DATSIM_LOCKSTEP", "1000" },
-};
-
 static void setup_folder(void)
 {
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	setenv("XDG_RUNTIME_DIR", folder, 1);
-}
-
-static void remove_folder(void)
-{
-	char command[64];
-
-	snprintf(command, sizeof(command), "rm -r %s", folder);
-	ck_assert_int_eq(system(command), 0);
-}
-
-static void setup_world(int i)
-{
-	setenv(worlds[i].variable, worlds[i].value, 1);
-	if (i == 3)
-		setenv("DATSIM_FABRIC", "cancel", 1);
+	runtime_begin("verbs-cancel");
 }
 
 static struct sockaddr_in in_address(void)
@@ -180,16 +154,16 @@ START_TEST(no_call_that_does_not_wait_is_a_cancellation_point)
 	pthread_t thread;
 	void *end;
 
-	setup_world(_i / USES);
+	runtime_choose(_i / USES);
 	cancelled.use = uses[_i % USES];
 	ck_assert_int_eq(pthread_create(&thread, NULL, run_cancelled, NULL), 0);
 	ck_assert_int_eq(pthread_join(thread, &end), 0);
-	ck_assert_msg(cancelled.returned, "%s, %d: a call ended its thread", worlds[_i / USES].name,
-		      _i % USES);
+	ck_assert_msg(cancelled.returned, "%s, %d: a call ended its thread",
+		      runtime_name(_i / USES), _i % USES);
 	ck_assert_int_eq(cancelled.failed, 0);
 	ck_assert_ptr_eq(end, PTHREAD_CANCELED);
 	ck_assert_int_eq(cancelled.use(), 0);
-	remove_folder();
+	runtime_remove();
 }
 END_TEST
 
@@ -303,7 +277,7 @@ START_TEST(a_thread_that_is_cancelled_while_it_waits_ends_without_a_lock)
 	pthread_t thread;
 	void *end;
 
-	setup_world(world);
+	runtime_choose(world);
 	make_all();
 	ck_assert_int_eq(pthread_create(&thread, NULL, run_waiter, (void *)&waits[_i % WAITS]), 0);
 	while (!__atomic_load_n(&there.waits, __ATOMIC_ACQUIRE))
@@ -314,7 +288,7 @@ START_TEST(a_thread_that_is_cancelled_while_it_waits_ends_without_a_lock)
 	ck_assert_int_eq(pthread_join(thread, &end), 0);
 	ck_assert_ptr_eq(end, PTHREAD_CANCELED);
 	end_all();
-	remove_folder();
+	runtime_remove();
 }
 END_TEST
 
@@ -405,14 +379,14 @@ START_TEST(a_wait_goes_on_after_a_handler_with_SA_RESTART)
 	}
 	ck_assert_int_eq(pthread_join(thread, NULL), 0);
 	ck_assert_int_eq(interrupted.err, restarts && !polls ? 0 : EINTR);
-	remove_folder();
+	runtime_remove();
 }
 END_TEST
 
 static void fill(Suite *suite)
 {
-	unit_add(suite, no_call_that_does_not_wait_is_a_cancellation_point,
-		 (int)COUNT(worlds) * USES, setup_folder);
+	unit_add(suite, no_call_that_does_not_wait_is_a_cancellation_point, RUNTIME_KINDS * USES,
+		 setup_folder);
 	unit_add(suite, a_thread_that_is_cancelled_while_it_waits_ends_without_a_lock, 3 * WAITS,
 		 setup_folder);
 	unit_add(suite, a_wait_goes_on_after_a_handler_with_SA_RESTART, 2 * INTERRUPTIBLE,

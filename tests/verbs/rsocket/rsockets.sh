@@ -63,16 +63,28 @@ copy_dies() {
 	[ $? -eq 153 ] # by SIGXFSZ
 }
 
-# Every call, with threads that share an rsocket, in lockstep: nothing has to be preempted.
-in_lockstep() {
+# suites COMMAND...: run every call, with threads that share an rsocket
+suites() {
+	local suite
+	for suite in test_rsocket test_rsocket_values test_rsocket_waits; do
+		"$@" "$top_builddir/tests/verbs/rsocket/$suite" || return
+	done
+}
+
+# One of them in lockstep: nothing has to be preempted.
+suite_in_lockstep() {
 	CK_FORK=no DATSIM_LOCKSTEP=600000 "$datsim" run --lockstep --quiet \
-		--trace "$work/calls" -- "$top_builddir/tests/verbs/rsocket/test_rsocket" &&
-		! grep preempted "$work/calls" && echo all hold
+		--trace "$work/calls" -- "$1" &&
+		! grep preempted "$work/calls"
+}
+
+in_lockstep() {
+	suites suite_in_lockstep && echo all hold
 }
 
 # Between RNICs, whose requests are flushed when the peer closes the connection.
 between_rnics() {
-	DATSIM_PROFILE=iwarp "$top_builddir/tests/verbs/rsocket/test_rsocket" && echo all hold
+	suites env DATSIM_PROFILE=iwarp && echo all hold
 }
 
 # explored RUNS TEST: one of those, both ends in one thread, with packet faults, in virtual time

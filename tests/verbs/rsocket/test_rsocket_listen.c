@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "tests/support/asleep.h"
+#include "tests/support/runtime.h"
 #include "tests/support/support.h"
 
 #define THERE "198.18.0.1"
@@ -195,23 +196,10 @@ END_TEST
 
 /* ---- between processes ---- */
 
-static char folder[64];
-
 static void setup_shared(void)
 {
-	snprintf(folder, sizeof(folder), "/tmp/libdat-listen-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	setenv("XDG_RUNTIME_DIR", folder, 1);
+	runtime_begin("listen");
 	setenv("DATSIM_FABRIC", "listen", 1);
-}
-
-static void remove_folder(void)
-{
-	char inside[96];
-
-	snprintf(inside, sizeof(inside), "%s/datsim", folder);
-	rmdir(inside);
-	ck_assert_int_eq(rmdir(folder), 0);
 }
 
 /* A process that connects, writes a byte there, and stays until the peer ends the stream. */
@@ -288,7 +276,7 @@ START_TEST(whoever_sleeps_for_an_rsocket_accepts_for_the_others)
 	ck_assert_int_eq(rclose(second), 0);
 	close(ends[0]);
 	close(ends[1]);
-	remove_folder();
+	runtime_end_any();
 }
 END_TEST
 

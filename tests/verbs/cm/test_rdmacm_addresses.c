@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The addresses and ports that ids of librdmacm are bound to, and which of several ids listens. */
+#include "cm_ids.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <string.h>
+
+START_TEST(an_id_is_bound_once_to_an_address_that_is_here)
+{
+	struct sockaddr odd = { .sa_family = AF_UNIX };
+
+	begin();
+	REFUSED(bind_to(a, "192.0.2.1", PORT), EADDRNOTAVAIL);
+	REFUSED(rdma_bind_addr(a, &odd), EAFNOSUPPORT);
+	REFUSED(rdma_bind_addr(a, NULL), EINVAL);
+	ck_assert_int_eq(bind_to(a, EMU1, PORT), 0);
+	ck_assert_str_eq(ibv_get_device_name(a->verbs->device), "emu1");
+	ck_assert_uint_eq(a->port_num, 1);
+	REFUSED(bind_to(a, EMU1, PORT + 1), EINVAL);
+	ck_assert_uint_eq(rdma_get_src_port(a), htons(PORT));
+	end();
+}
+END_TEST
+
+/* No interface has this address, so one with a link is merely not here. */
+START_TEST(a_link_local_address_needs_its_link)
+{
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6 };
+	struct sockaddr_in6 to = { .sin6_family = AF_INET6,
+				   .sin6_port = htons(PORT),
+				   .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	struct sockaddr *local = (struct sockaddr *)&in6;
+
+	begin();
+	ck_assert_int_eq(inet_pton(AF_INET6, "fe80::dead:beef:1234", &in6.sin6_addr), 1);
+	REFUSED(rdma_bind_addr(a, local), EINVAL);
+	REFUSED(rdma_resolve_addr(a, local, (struct sockaddr *)&to, 1000), EINVAL);
+	in6.sin6_scope_id = 1;
+	REFUSED(rdma_bind_addr(a, local), EADDRNOTAVAIL);
+	end();
+}
+END_TEST
+
+static void set_flag(struct rdma_cm_id *id, int option)
+{
+	int on = 1;
+
+	ck_assert_int_eq(rdma_set_option(id, RDMA_OPTION_ID, option, &on, sizeof(on)), 0);
+}
+
+START_TEST(a_port_belongs_to_one_id_of_an_address)
+{
+	int on = 1;
+
+	begin();
+	ck_assert_int_eq(bind_to(a, EMU1, PORT), 0);
+	REFUSED(bind_to(b, EMU1, PORT), EADDRINUSE);
+	REFUSED(bind_to(b, "0.0.0.0", PORT), EADDRNOTAVAIL);
+	set_flag(b, RDMA_OPTION_ID_REUSEADDR);
+	REFUSED(bind_to(b, EMU1, PORT), EADDRINUSE);
+	set_flag(a, RDMA_OPTION_ID_REUSEADDR);
+	ck_assert_int_eq(bind_to(b, EMU1, PORT), 0);
+	REFUSED(rdma_listen(a, 1), EADDRINUSE);
+	ck_assert_int_eq(rdma_destroy_id(b), 0);
+	ck_assert_int_eq(rdma_listen(a, 1), 0);
+	/* One that listens shares its port no more. */
+	REFUSED(rdma_set_option(a, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &on, sizeof(on)),
+		EINVAL);
+	ck_assert_int_eq(rdma_create_id(channel, &b, NULL, RDMA_PS_TCP), 0);
+	set_flag(b, RDMA_OPTION_ID_REUSEADDR);
+	REFUSED(bind_to(b, EMU1, PORT), EADDRINUSE);
+	end();
+}
+END_TEST
+
+static int bind_everywhere(struct rdma_cm_id *id, bool ipv6)
+{
+	struct sockaddr_in6 any6 = { .sin6_family = AF_INET6, .sin6_port = htons(PORT) };
+
+	return ipv6 ? rdma_bind_addr(id, (struct sockaddr *)&any6) : bind_to(id, "0.0.0.0", PORT);
+}
+
+/* Without AFONLY an id of IPv6 has the port of IPv4, too. */
+START_TEST(a_port_of_IPv6_may_be_one_of_IPv4_too)
+{
+	begin();
+	ck_assert_int_eq(bind_everywhere(a, true), 0);
+	REFUSED(bind_everywhere(b, false), EADDRNOTAVAIL);
+	set_flag(a, RDMA_OPTION_ID_AFONLY);
+	ck_assert_int_eq(bind_everywhere(b, false), 0);
+	ck_assert_int_eq(rdma_listen(a, 1), 0);
+	ck_assert_int_eq(rdma_listen(b, 1), 0);
+	end();
+}
+END_TEST
+
+static void expect_request_at(const struct rdma_cm_id *listener)
+{
+	struct rdma_conn_param param = { .qp_num = 77 };
+	struct rdma_cm_id *client, *request;
+	struct rdma_cm_event *event;
+
+	ck_assert_int_eq(rdma_create_id(channel, &client, NULL, RDMA_PS_TCP), 0);
+	ck_assert_int_eq(resolve_to(client, EMU1), 0);
+	take(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
+	ck_assert_int_eq(rdma_resolve_route(client, 1000), 0);
+	take(channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	ck_assert_int_eq(rdma_connect(client, &param), 0);
+	ck_assert_int_eq(rdma_get_cm_event(channel, &event), 0);
+	ck_assert_int_eq((int)event->event, (int)RDMA_CM_EVENT_CONNECT_REQUEST);
+	ck_assert_ptr_eq(event->listen_id, listener);
+	request = event->id;
+	ck_assert_int_eq(rdma_ack_cm_event(event), 0);
+	ck_assert_int_eq(rdma_destroy_id(request), 0);
+	ck_assert_int_eq(rdma_destroy_id(client), 0);
+}
+
+/* The first one hears requests until it ends, then the second one does. _i: it is of IPv6. */
+START_TEST(of_two_ids_at_a_port_one_listens_for_both)
+{
+	begin();
+	set_flag(a, RDMA_OPTION_ID_AFONLY);
+	set_flag(b, RDMA_OPTION_ID_AFONLY);
+	ck_assert_int_eq(bind_everywhere(a, _i), 0);
+	ck_assert_int_eq(bind_everywhere(b, !_i), 0);
+	ck_assert_int_eq(rdma_listen(a, 1), 0);
+	ck_assert_int_eq(rdma_listen(b, 1), 0);
+	expect_request_at(a);
+	ck_assert_int_eq(rdma_destroy_id(a), 0);
+	ck_assert_int_eq(rdma_create_id(channel, &a, NULL, RDMA_PS_TCP), 0);
+	expect_request_at(b);
+	end();
+}
+END_TEST
+
+START_TEST(an_id_of_datagrams_takes_no_requests_for_connections)
+{
+	begin();
+	ck_assert_int_eq(rdma_destroy_id(b), 0);
+	ck_assert_int_eq(rdma_create_id(channel, &b, NULL, RDMA_PS_UDP), 0);
+	ck_assert_int_eq(bind_to(a, EMU1, PORT), 0);
+	ck_assert_int_eq(bind_to(b, EMU1, PORT), 0);
+	ck_assert_int_eq(rdma_listen(b, 1), 0);
+	ck_assert_int_eq(rdma_listen(a, 1), 0);
+	expect_request_at(a);
+	end();
+}
+END_TEST
+
+START_TEST(port_0_is_any_free_port)
+{
+	begin();
+	ck_assert_int_eq(bind_to(a, "0.0.0.0", 0), 0);
+	ck_assert_ptr_null(a->verbs);
+	ck_assert_int_eq(bind_to(b, "0.0.0.0", 0), 0);
+	ck_assert_uint_ge(ntohs(rdma_get_src_port(a)), 1024);
+	ck_assert_uint_ne(rdma_get_src_port(a), rdma_get_src_port(b));
+	end();
+}
+END_TEST
+
+/* Processes of a fabric are one machine, so no two of them may get the same port. */
+START_TEST(each_adapter_gives_out_ports_of_its_own)
+{
+	int ports[2];
+
+	begin();
+	ck_assert_int_eq(bind_to(a, EMU0, 0), 0);
+	ck_assert_int_eq(bind_to(b, EMU1, 0), 0);
+	ports[0] = ntohs(rdma_get_src_port(a));
+	ports[1] = ntohs(rdma_get_src_port(b));
+	ck_assert_int_gt(ports[1] - ports[0], 500);
+	end();
+}
+END_TEST
+
+START_TEST(resolving_binds_to_a_device)
+{
+	begin();
+	ck_assert_int_eq(resolve_to(a, EMU1), 0);
+	ck_assert_str_eq(ibv_get_device_name(a->verbs->device), "emu0");
+	ck_assert_uint_eq(a->route.addr.src_sin.sin_addr.s_addr, inet_addr(EMU0));
+	ck_assert_uint_eq(rdma_get_dst_port(a), htons(PORT));
+	ck_assert_ptr_nonnull(a->pd);
+	ck_assert_ptr_eq(a->pd->context, a->verbs);
+	REFUSED(resolve_to(a, EMU1), EINVAL);
+	ck_assert_int_eq(rdma_resolve_route(a, 1000), 0);
+	ck_assert_int_eq(a->route.num_paths, 1);
+	ck_assert_uint_eq(a->route.path_rec->slid, htons(1));
+	ck_assert_uint_eq(a->route.path_rec->dlid, htons(2));
+	end();
+}
+END_TEST
+
+static int resolve_from(struct rdma_cm_id *id, sa_family_t from, sa_family_t to)
+{
+	struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = htons(PORT) };
+	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6,
+				   .sin6_port = htons(PORT),
+				   .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	struct sockaddr any = { .sa_family = from };
+
+	v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	return rdma_resolve_addr(id, from ? &any : NULL,
+				 to == AF_INET ? (struct sockaddr *)&v4 : (struct sockaddr *)&v6,
+				 1000);
+}
+
+START_TEST(both_addresses_are_of_one_family)
+{
+	struct sockaddr_in6 any = { .sin6_family = AF_INET6 };
+
+	begin();
+	REFUSED(resolve_from(a, AF_INET, AF_INET6), EINVAL);
+	ck_assert_int_eq(bind_to(a, EMU0, 0), 0);
+	REFUSED(resolve_from(a, 0, AF_INET6), EINVAL);
+	ck_assert_int_eq(resolve_from(a, AF_INET6, AF_INET), 0); /* `from` is of no use then */
+	ck_assert_int_eq(rdma_bind_addr(b, (struct sockaddr *)&any), 0);
+	REFUSED(resolve_from(b, 0, AF_INET), EINVAL);
+	ck_assert_int_eq(resolve_from(b, 0, AF_INET6), 0);
+	end();
+}
+END_TEST
+
+START_TEST(addresses_are_found_by_name)
+{
+	struct rdma_addrinfo hints = { .ai_flags = RAI_PASSIVE, .ai_port_space = RDMA_PS_TCP };
+	struct sockaddr_in own = { .sin_family = AF_INET };
+	struct rdma_addrinfo *info;
+
+	ck_assert_int_eq(rdma_getaddrinfo(NULL, "7471", &hints, &info), 0);
+	ck_assert_int_eq(info->ai_qp_type, IBV_QPT_RC);
+	ck_assert_ptr_nonnull(info->ai_src_addr);
+	ck_assert_ptr_null(info->ai_dst_addr);
+	rdma_freeaddrinfo(info);
+	hints.ai_flags = RAI_NUMERICHOST;
+	ck_assert_int_eq(rdma_getaddrinfo(EMU1, "7471", &hints, &info), 0);
+	ck_assert_int_eq(info->ai_family, AF_INET);
+	ck_assert_uint_eq(((struct sockaddr_in *)info->ai_dst_addr)->sin_port, htons(7471));
+	rdma_freeaddrinfo(info);
+	hints = (struct rdma_addrinfo){ .ai_family = AF_INET,
+					.ai_src_addr = (struct sockaddr *)&own,
+					.ai_src_len = sizeof(own) };
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(rdma_getaddrinfo(NULL, NULL, &hints, &info), 0);
+		ck_assert_int_eq(info->ai_family, AF_INET);
+		ck_assert_ptr_nonnull(info->ai_src_addr);
+		rdma_freeaddrinfo(info);
+		hints.ai_family = AF_UNSPEC;
+	}
+	hints.ai_flags = RAI_NUMERICHOST;
+	ck_assert_int_eq(rdma_getaddrinfo("no number", NULL, &hints, &info), EAI_NONAME);
+	REFUSED(rdma_getaddrinfo(NULL, NULL, NULL, &info), EINVAL);
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	unit_add(suite, an_id_is_bound_once_to_an_address_that_is_here, 1, NULL);
+	unit_add(suite, a_link_local_address_needs_its_link, 1, NULL);
+	unit_add(suite, a_port_belongs_to_one_id_of_an_address, 1, NULL);
+	unit_add(suite, a_port_of_IPv6_may_be_one_of_IPv4_too, 1, NULL);
+	unit_add(suite, of_two_ids_at_a_port_one_listens_for_both, 2, NULL);
+	unit_add(suite, an_id_of_datagrams_takes_no_requests_for_connections, 1, NULL);
+	unit_add(suite, port_0_is_any_free_port, 1, NULL);
+	unit_add(suite, each_adapter_gives_out_ports_of_its_own, 1, NULL);
+	unit_add(suite, resolving_binds_to_a_device, 1, NULL);
+	unit_add(suite, both_addresses_are_of_one_family, 1, NULL);
+	unit_add(suite, addresses_are_found_by_name, 1, NULL);
+}
+
+UNIT_SUITE("rdmacm_addresses")

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Arguments and states that calls of rsockets refuse, and the options that they know. */
+#include "rsocket_pair.h"
+
+#include <limits.h>
+#include <netinet/tcp.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+START_TEST(only_streams_of_ip_are_made)
+{
+	int fd = rsocket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK, IPPROTO_TCP);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(rfcntl(fd, F_GETFL), O_RDWR | O_NONBLOCK);
+	REFUSED(rfcntl(fd, F_DUPFD, 0), EOPNOTSUPP);
+	ck_assert_int_eq(rclose(fd), 0);
+	REFUSED(rclose(fd), EBADF);
+	REFUSED(rsocket(AF_UNIX, SOCK_STREAM, 0), EAFNOSUPPORT);
+	REFUSED(rsocket(AF_INET, SOCK_DGRAM, 0), ESOCKTNOSUPPORT);
+	REFUSED(rsocket(AF_INET, SOCK_STREAM, IPPROTO_UDP), EPROTONOSUPPORT);
+}
+END_TEST
+
+static void refuse_number(int fd)
+{
+	struct sockaddr_in addr = in_address(THERE, PORT);
+	struct sockaddr *sa = (struct sockaddr *)&addr;
+	socklen_t size = sizeof(addr);
+	struct msghdr message = { .msg_iovlen = 0 };
+	int value = 0;
+
+	REFUSED(rbind(fd, sa, size), EBADF);
+	REFUSED(rlisten(fd, 1), EBADF);
+	REFUSED(raccept(fd, NULL, NULL), EBADF);
+	REFUSED(rconnect(fd, sa, size), EBADF);
+	REFUSED(rshutdown(fd, SHUT_RD), EBADF);
+	REFUSED(rclose(fd), EBADF);
+	REFUSED(rrecv(fd, in, 1, 0), EBADF);
+	REFUSED(rrecvfrom(fd, in, 1, 0, sa, &size), EBADF);
+	REFUSED(rrecvmsg(fd, &message, 0), EBADF);
+	REFUSED(rread(fd, in, 1), EBADF);
+	REFUSED(rreadv(fd, NULL, 0), EBADF);
+	REFUSED(rsend(fd, out, 1, 0), EBADF);
+	REFUSED(rsendto(fd, out, 1, 0, NULL, 0), EBADF);
+	REFUSED(rsendmsg(fd, &message, 0), EBADF);
+	REFUSED(rwrite(fd, out, 1), EBADF);
+	REFUSED(rwritev(fd, NULL, 0), EBADF);
+	REFUSED(rgetpeername(fd, sa, &size), EBADF);
+	REFUSED(rgetsockname(fd, sa, &size), EBADF);
+	REFUSED(rsetsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &value, sizeof(value)), EBADF);
+	REFUSED(rgetsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &value, &size), EBADF);
+	REFUSED(rfcntl(fd, F_GETFL), EBADF);
+	REFUSED(riomap(fd, in, 1, PROT_WRITE, 0, 0), EBADF);
+	REFUSED(riounmap(fd, in, 1), EBADF);
+	REFUSED((ssize_t)riowrite(fd, out, 1, 0, 0), EBADF);
+}
+
+START_TEST(numbers_of_no_rsocket_are_refused)
+{
+	int closed = rsocket(AF_INET, SOCK_STREAM, 0);
+
+	ck_assert_int_eq(rclose(closed), 0);
+	refuse_number(closed);
+	refuse_number(-1);
+	refuse_number(0);
+	refuse_number(INT32_MAX);
+}
+END_TEST
+
+START_TEST(wrong_states_are_refused)
+{
+	struct sockaddr_in addr = in_address(THERE, PORT);
+	struct sockaddr *sa = (struct sockaddr *)&addr;
+	socklen_t size = sizeof(addr);
+
+	begin();
+	REFUSED(rsend(client, out, 1, 0), ENOTCONN);
+	REFUSED(rrecv(client, in, 1, 0), ENOTCONN);
+	REFUSED(rshutdown(client, SHUT_WR), ENOTCONN);
+	REFUSED(rgetpeername(client, sa, &size), ENOTCONN);
+	REFUSED(riomap(client, in, 1, PROT_WRITE, 0, 0), ENOTCONN);
+	REFUSED((ssize_t)riowrite(client, out, 1, 0, 0), ENOTCONN);
+	REFUSED(raccept(client, NULL, NULL), EINVAL);
+	REFUSED(rsend(listener, out, 1, 0), ENOTCONN);
+	REFUSED(rbind(listener, sa, size), EINVAL);
+	REFUSED(rconnect(listener, sa, size), EINVAL);
+	ck_assert_int_eq(rlisten(listener, 1), 0);
+	unblock(listener);
+	REFUSED(raccept(listener, NULL, NULL), EAGAIN);
+	block(listener);
+	ask();
+	REFUSED(rconnect(client, sa, size), EALREADY);
+	REFUSED(rrecv(client, in, 1, 0), EAGAIN);
+	server = raccept(listener, NULL, NULL);
+	ck_assert_int_eq(events_of(client, POLLOUT, SOON), POLLOUT);
+	REFUSED(rconnect(client, sa, size), EISCONN);
+	REFUSED(rlisten(client, 1), EINVAL);
+	REFUSED(rsendto(client, out, 1, 0, sa, size), EISCONN);
+	end();
+}
+END_TEST
+
+START_TEST(bad_arguments_are_refused)
+{
+	struct sockaddr_in addr = in_address(THERE, PORT);
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6 };
+	struct sockaddr *sa = (struct sockaddr *)&addr;
+	struct iovec null = { .iov_len = 1 };
+	struct iovec huge[2] = { { in, SSIZE_MAX }, { in, 1 } };
+	struct msghdr control = { .msg_control = in, .msg_controllen = 8 };
+	int value = 1;
+	socklen_t size = sizeof(value), bad = (socklen_t)-1;
+
+	begin();
+	REFUSED(rconnect(client, NULL, sizeof(addr)), EFAULT);
+	REFUSED(rconnect(client, sa, sizeof(addr) - 1), EINVAL);
+	REFUSED(rconnect(client, sa, 1), EINVAL);
+	REFUSED(rconnect(client, (struct sockaddr *)&six, sizeof(six)), EAFNOSUPPORT);
+	REFUSED(rbind(client, NULL, 0), EFAULT);
+	REFUSED(raccept(listener, sa, NULL), EFAULT);
+	connect_both();
+	REFUSED(rrecv(server, NULL, 1, 0), EFAULT);
+	REFUSED(rsend(server, NULL, 1, 0), EFAULT);
+	REFUSED(rsendmsg(server, NULL, 0), EFAULT);
+	REFUSED(rrecvmsg(server, NULL, 0), EFAULT);
+	REFUSED(rsendmsg(server, &control, 0), EOPNOTSUPP);
+	REFUSED(rwritev(server, &null, 1), EFAULT);
+	REFUSED(rwritev(server, NULL, 1), EFAULT);
+	REFUSED(rreadv(server, huge, 2), EINVAL);
+	REFUSED(rreadv(server, huge, -1), EINVAL);
+	REFUSED(rsend(server, out, 1, MSG_OOB), EOPNOTSUPP);
+	REFUSED(rrecv(server, in, 1, MSG_OOB), EOPNOTSUPP);
+	REFUSED(rrecvfrom(server, in, 1, 0, sa, NULL), EFAULT);
+	REFUSED(rshutdown(server, 3), EINVAL);
+	REFUSED(rgetsockname(server, NULL, &size), EFAULT);
+	REFUSED(rgetsockname(server, NULL, NULL), EFAULT);
+	REFUSED(rgetpeername(server, NULL, &size), EFAULT);
+	REFUSED(rgetsockname(server, sa, &bad), EINVAL);
+	REFUSED(rsetsockopt(server, SOL_SOCKET, SO_KEEPALIVE, NULL, size), EFAULT);
+	REFUSED(rsetsockopt(server, SOL_SOCKET, SO_KEEPALIVE, &value, 1), EINVAL);
+	REFUSED(rsetsockopt(server, SOL_SOCKET, SO_BROADCAST, &value, size), ENOTSUP);
+	REFUSED(rsetsockopt(server, SOL_RDMA, RDMA_ROUTE, &value, size), EINVAL);
+	REFUSED(rgetsockopt(server, SOL_RDMA, 99, &value, &size), ENOTSUP);
+	REFUSED(rgetsockopt(server, SOL_SOCKET, SO_TYPE, &value, NULL), EFAULT);
+	allow_maps(server, 1);
+	REFUSED(riomap(server, NULL, 1, PROT_WRITE, 0, 0), EFAULT);
+	REFUSED(riomap(server, in, 1, PROT_EXEC, 0, 0), EINVAL);
+	REFUSED(riomap(server, in, 1, PROT_WRITE, 1, 0), EINVAL);
+	REFUSED(riomap(server, in, 0, PROT_WRITE, 0, 0), EINVAL);
+	REFUSED(riomap(server, in, 1, PROT_WRITE, 0, -2), EINVAL);
+	REFUSED((ssize_t)riowrite(server, NULL, 1, 0, 0), EFAULT);
+	REFUSED((ssize_t)riowrite(server, out, 1, -1, 0), EINVAL);
+	REFUSED(rpoll(NULL, 1, 0), EFAULT);
+	end();
+}
+END_TEST
+
+static int int_option(int fd, int level, int name)
+{
+	int value = -1;
+	socklen_t size = sizeof(value);
+
+	ck_assert_int_eq(rgetsockopt(fd, level, name, &value, &size), 0);
+	ck_assert_uint_eq(size, sizeof(value));
+	return value;
+}
+
+START_TEST(options_are_as_they_were_set)
+{
+	const int three = 3, none = 0, negative = -1;
+
+	begin();
+	ck_assert_int_eq(int_option(client, SOL_SOCKET, SO_TYPE), SOCK_STREAM);
+	ck_assert_int_eq(int_option(client, SOL_SOCKET, SO_DOMAIN), AF_INET);
+	ck_assert_int_eq(int_option(client, SOL_SOCKET, SO_PROTOCOL), IPPROTO_TCP);
+	ck_assert_int_eq(int_option(client, SOL_SOCKET, SO_ACCEPTCONN), 0);
+	ck_assert_int_eq(int_option(listener, SOL_SOCKET, SO_ACCEPTCONN), 1);
+	ck_assert_int_eq(int_option(client, IPPROTO_TCP, TCP_NODELAY), 0);
+	ck_assert_int_eq(rsetsockopt(client, IPPROTO_TCP, TCP_NODELAY, &three, sizeof(three)), 0);
+	ck_assert_int_eq(int_option(client, IPPROTO_TCP, TCP_NODELAY), 1);
+	ck_assert_int_eq(rsetsockopt(client, IPPROTO_TCP, TCP_KEEPIDLE, &three, sizeof(three)), 0);
+	ck_assert_int_eq(int_option(client, IPPROTO_TCP, TCP_KEEPIDLE), 3);
+	ck_assert_int_eq(rsetsockopt(listener, SOL_RDMA, RDMA_IOMAPSIZE, &three, sizeof(three)), 0);
+	ck_assert_int_eq(rsetsockopt(client, SOL_RDMA, RDMA_INLINE, &none, sizeof(none)), 0);
+	ck_assert_int_eq(int_option(client, SOL_RDMA, RDMA_INLINE), 0);
+	REFUSED(rsetsockopt(client, SOL_RDMA, RDMA_INLINE, &negative, sizeof(negative)), EINVAL);
+	connect_both();
+	ck_assert_int_eq(int_option(server, SOL_RDMA, RDMA_IOMAPSIZE), 3);
+	ck_assert_int_ge(int_option(server, IPPROTO_TCP, TCP_MAXSEG), 1024);
+	end();
+}
+END_TEST
+
+/* A client of HTTP sets all of these, and a server of Python closes what it cannot flag. */
+START_TEST(what_a_program_sets_without_effect_is_kept)
+{
+	const int three = 3, most = 127;
+	int fd = rsocket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(rfcntl(fd, F_GETFD), FD_CLOEXEC);
+	ck_assert_int_eq(rfcntl(fd, F_SETFD, 0), 0);
+	ck_assert_int_eq(rfcntl(fd, F_GETFD), 0);
+	ck_assert_int_eq(rfcntl(fd, F_SETFD, FD_CLOEXEC), 0);
+	ck_assert_int_eq(rfcntl(fd, F_GETFD), FD_CLOEXEC);
+	ck_assert_int_eq(rfcntl(fd, F_GETFL), O_RDWR);
+	ck_assert_int_eq(rsetsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &three, sizeof(three)), 0);
+	ck_assert_int_eq(int_option(fd, IPPROTO_TCP, TCP_KEEPINTVL), 3);
+	ck_assert_int_eq(rsetsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &most, sizeof(most)), 0);
+	ck_assert_int_eq(int_option(fd, IPPROTO_TCP, TCP_KEEPCNT), 127);
+	ck_assert_int_eq(rsetsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &most, sizeof(most)), 0);
+	REFUSED(rsetsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &most, 1), EINVAL);
+	ck_assert_int_eq(rclose(fd), 0);
+}
+END_TEST
+
+/* Programs of sockets ask for these: iperf for the congestion control and the window. */
+START_TEST(options_of_tcp_answer_as_the_real_library_does)
+{
+	const uint8_t tos = 0x28;
+	const int wide = tos;
+	struct tcp_info info;
+	socklen_t size = sizeof(info);
+	int name = 0;
+
+	begin();
+	REFUSED(rsetsockopt(client, IPPROTO_IP, IP_TOS, &wide, sizeof(wide)), EINVAL);
+	ck_assert_int_eq(rsetsockopt(client, IPPROTO_IP, IP_TOS, &tos, sizeof(tos)), 0);
+	ck_assert_int_eq(int_option(client, IPPROTO_IP, IP_TOS), 0x28);
+	ck_assert_int_eq(rsetsockopt(client, IPPROTO_TCP, TCP_CONGESTION, "cubic", 5), 0);
+	ck_assert_int_eq(int_option(client, SOL_SOCKET, SO_BROADCAST), 0);
+	ck_assert_int_eq(rgetsockopt(client, IPPROTO_TCP, TCP_INFO, &info, &size), 0);
+	ck_assert_uint_eq(info.tcpi_state, TCP_CLOSE);
+	connect_both();
+	ck_assert_int_eq(rgetsockopt(client, IPPROTO_TCP, TCP_INFO, &info, &size), 0);
+	ck_assert_uint_eq(size, sizeof(info));
+	ck_assert_uint_eq(info.tcpi_state, TCP_ESTABLISHED);
+	ck_assert_uint_eq(info.tcpi_snd_cwnd, 64);
+	size = 16;
+	ck_assert_int_eq(rgetsockopt(client, IPPROTO_TCP, TCP_CONGESTION, &name, &size), 0);
+	ck_assert_int_eq(name, 1);
+	ck_assert_uint_eq(size, 16);
+	end();
+}
+END_TEST
+
+START_TEST(many_rsockets_come_and_go)
+{
+	int fds[200];
+
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 200; i++) {
+			fds[i] = rsocket(AF_INET, SOCK_STREAM, 0);
+			ck_assert_int_ge(fds[i], 0);
+		}
+		for (int i = 0; i < 200; i++)
+			ck_assert_int_eq(rclose(fds[i]), 0);
+	}
+	/* A number that the program closed by itself is that of another rsocket. */
+	fds[0] = rsocket(AF_INET, SOCK_STREAM, 0);
+	close(fds[0]);
+	fds[1] = rsocket(AF_INET, SOCK_STREAM, 0);
+	ck_assert_int_eq(fds[0], fds[1]);
+	ck_assert_int_eq(rclose(fds[1]), 0);
+	REFUSED(rclose(fds[1]), EBADF);
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	unit_add(suite, only_streams_of_ip_are_made, 1, NULL);
+	unit_add(suite, numbers_of_no_rsocket_are_refused, 1, NULL);
+	unit_add(suite, wrong_states_are_refused, 1, NULL);
+	unit_add(suite, bad_arguments_are_refused, 1, NULL);
+	unit_add(suite, options_are_as_they_were_set, 1, NULL);
+	unit_add(suite, what_a_program_sets_without_effect_is_kept, 1, NULL);
+	unit_add(suite, options_of_tcp_answer_as_the_real_library_does, 1, NULL);
+	unit_add(suite, many_rsockets_come_and_go, 1, NULL);
+}
+
+UNIT_SUITE("rsocket_values")

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * letters.h - two queue pairs of one process that answer nothing, of type UD or UC, with what came
+ * of it, and datagrams.
+ */
+#ifndef TESTS_VERBS_LETTERS_H
+#define TESTS_VERBS_LETTERS_H
+
+#include "tests/support/support.h"
+#include "tests/verbs/verbs_pair.h"
+
+#define GRH 40
+
+extern struct verbs_end a, b;
+
+struct ibv_wc expect(struct verbs_end *end, enum ibv_wc_status status);
+/* What was sent has arrived or is dropped: there is no completion, and none comes. */
+void expect_nothing(struct verbs_end *end);
+/* The environment is read when the first device is opened. */
+void begin_with_faults(const char *faults, enum ibv_qp_type type);
+
+/* ---- type UD ---- */
+
+struct ibv_ah *handle_of(struct verbs_end *end, const struct verbs_end *peer, bool global);
+
+struct letter {
+	struct ibv_ah *ah;
+	uint32_t qpn, qkey, length, flags, lkey;
+	enum ibv_wr_opcode opcode;
+};
+
+struct letter letter_to(const struct verbs_end *end, const struct verbs_end *peer,
+			struct ibv_ah *ah);
+int post(struct verbs_end *end, const struct letter *letter);
+/* The first end's buffer begins with "letter". */
+void begin_ud(void);
+
+#endif /* TESTS_VERBS_LETTERS_H */
