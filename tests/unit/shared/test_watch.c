@@ -27,6 +27,7 @@ enum {
 	BOUND_NS = 50000000,
 	BUSY_TIMES = 20,
 	STIR_NS = 1000000000,
+	ROUSE_ALL = 1024, /* as in lockstep_watch.c */
 };
 
 static struct emu_world *world;
@@ -83,7 +84,8 @@ START_TEST(a_process_that_leaves_wakes_its_own_threads)
 	emu_lockstep_leave(world);
 	ck_assert_int_eq(pthread_join(thread, NULL), 0);
 	ck_assert_uint_gt(ls->thread[FIRST].futex, 0);
-	ck_assert_uint_eq(ls->thread[SECOND].futex, 0);
+	/* On a busy machine the thread comes late, and all are woken once in a while. */
+	ck_assert_uint_eq(ls->thread[SECOND].futex, ls->thread[FIRST].futex / ROUSE_ALL);
 }
 END_TEST
 
