@@ -145,6 +145,7 @@ int hw_srq_create(struct nic_pd *pd, uint32_t max_wr, uint32_t max_sge, uint32_t
 		err = -ENOMEM;
 		goto free_srq;
 	}
+	LIST_INSERT_HEAD(&n->all_srqs, srq, in_nic);
 	n->srqs++;
 	*out = &srq->base;
 	return 0;
@@ -171,6 +172,7 @@ void hw_srq_destroy(struct nic_srq *base)
 {
 	struct hw_srq *srq = hw_srq(base);
 
+	LIST_REMOVE(srq, in_nic);
 	hw_nic(base->nic)->srqs--;
 	srq->limit = 0;
 	srq->deferred =
