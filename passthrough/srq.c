@@ -238,13 +238,20 @@ int hw_srq_resize(struct nic_srq *base, uint32_t max_wr)
 int hw_srq_limit(struct nic_srq *base, uint32_t limit)
 {
 	struct hw_srq *srq = hw_srq(base);
-	struct ibv_srq_attr attr = { .srq_limit = limit };
-	int err;
+	struct ibv_srq_attr attr = { .srq_limit = 0 };
+	int err = 0;
 
-	/* An event of the previous limit may still be unread; drop it. */
+	/*
+	 * The device may reach the previous limit until that is disarmed. An event of it may still
+	 * be unread then; drop it, or it would pass for one of the next limit.
+	 */
+	if (srq->limit)
+		err = ibv_modify_srq(srq->verbs, &attr, IBV_SRQ_LIMIT);
 	srq->limit = 0;
 	hw_async_drain(hw_nic(base->nic));
-	err = ibv_modify_srq(srq->verbs, &attr, IBV_SRQ_LIMIT);
+	attr.srq_limit = limit;
+	if (!err)
+		err = ibv_modify_srq(srq->verbs, &attr, IBV_SRQ_LIMIT);
 	if (err)
 		return hw_error(err);
 	srq->limit = limit;

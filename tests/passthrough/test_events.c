@@ -162,6 +162,32 @@ START_TEST(events_of_the_programs_own_objects_change_nothing)
 }
 END_TEST
 
+static void reach_limit(struct stub_srq *srq)
+{
+	if (srq->limit)
+		stub_async(IBV_EVENT_SRQ_LIMIT_REACHED, srq);
+	srq->limit = 0;
+}
+
+/* The device still has the previous watermark when the call for the next one has begun. */
+START_TEST(a_watermark_is_not_reached_for_the_one_before)
+{
+	srq_pair(4);
+	post_srqs(&w.b, 0, 4);
+	ck_assert_int_eq(dat_srq_set_lw(w.b.srq, 4), DAT_SUCCESS);
+	stub_before_limit = reach_limit;
+	ck_assert_int_eq(dat_srq_set_lw(w.b.srq, 2), DAT_SUCCESS);
+	stub_before_limit = NULL;
+	expect_no_event(w.b.async);
+	for (int i = 0; i < 3; i++) {
+		expect_no_event(w.b.async);
+		post_send(&w.a, w.a.ep, i, SHORT);
+		expect_dto(w.b.recv, w.b.ep, i, DAT_DTO_SUCCESS);
+	}
+	expect_event(w.b.async, DAT_ASYNC_SRQ_LOW_WATERMARK);
+}
+END_TEST
+
 /* ---- completions that no thread polls for ---- */
 
 /* w.b's Receives complete on an EVD of this length. */
@@ -563,6 +589,7 @@ static void fill(Suite *suite)
 		 setup_to_break);
 	unit_test(suite, events_that_concern_nobody_change_nothing);
 	unit_test(suite, events_of_the_programs_own_objects_change_nothing);
+	unit_test(suite, a_watermark_is_not_reached_for_the_one_before);
 	unit_test(suite, E9_one_completion_too_many_overflows_though_nobody_looks);
 	unit_test(suite, H6_a_mark_is_seen_though_nobody_looks_any_more);
 	unit_test(suite, a_thread_that_waits_sleeps_though_its_channel_has_an_error);
