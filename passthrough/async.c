@@ -47,8 +47,6 @@ static void cq_failed(struct hw_cq *cq)
 	struct hw_nic *n;
 	struct hw_qp *qp;
 
-	if (cq->destroyed)
-		return;
 	n = hw_nic(cq->base.nic);
 	LIST_FOREACH(qp, &n->all_qps, in_nic)
 	if (qp->verbs && (qp->verbs->send_cq == cq->verbs || qp->verbs->recv_cq == cq->verbs) &&
@@ -126,31 +124,58 @@ static void async_device_event(struct hw_nic *n, const struct ibv_async_event *e
 	}
 }
 
-/* The struct hw_... of the object that the event is about. */
-static void *async_owner(const struct ibv_async_event *event)
+/* NULL: it is none of this adapter's. */
+static void *owner_in(struct hw_nic *n, const struct ibv_async_event *event)
 {
+	struct hw_srq *srq;
+	struct hw_cq *cq;
+	struct hw_qp *qp;
+
 	switch (event->event_type) {
 	case IBV_EVENT_CQ_ERR:
-		return event->element.cq->cq_context;
+		LIST_FOREACH(cq, &n->all_cqs, in_nic)
+		if (cq->verbs == event->element.cq)
+			return cq;
+		return NULL;
 	case IBV_EVENT_SRQ_ERR:
 	case IBV_EVENT_SRQ_LIMIT_REACHED:
-		return event->element.srq->srq_context;
+		LIST_FOREACH(srq, &n->all_srqs, in_nic)
+		if (srq->verbs == event->element.srq)
+			return srq;
+		return NULL;
 	case IBV_EVENT_QP_LAST_WQE_REACHED:
 	case IBV_EVENT_COMM_EST:
 	case IBV_EVENT_QP_FATAL:
 	case IBV_EVENT_QP_REQ_ERR:
 	case IBV_EVENT_QP_ACCESS_ERR:
-		return event->element.qp->qp_context;
+		qp = hw_qp_by_number(n, event->element.qp->qp_num);
+		return qp && qp->verbs == event->element.qp ? qp : NULL;
 	default:
 		return NULL;
 	}
 }
 
-static void async_event(struct hw_nic *n, const struct ibv_async_event *event, void *owner)
+/*
+ * The struct hw_... of the object that the event is about. NULL: it is about none, about one that
+ * is being destroyed, or about one that is the program's own, for librdmacm has one context of each
+ * device for the whole process.
+ */
+static void *async_owner(struct hw_nic *n, const struct ibv_async_event *event)
+{
+	void *owner = NULL;
+	struct hw_nic *other;
+
+	LIST_FOREACH(other, &n->world->nics, link)
+	if (!owner && other->verbs == n->verbs)
+		owner = owner_in(other, event);
+	return owner;
+}
+
+static void object_event(enum ibv_event_type type, void *owner)
 {
 	struct hw_srq *srq = owner;
 
-	switch (event->event_type) {
+	switch (type) {
 	case IBV_EVENT_CQ_ERR:
 		cq_failed(owner);
 		break;
@@ -163,20 +188,20 @@ static void async_event(struct hw_nic *n, const struct ibv_async_event *event, v
 			srq->base.nic->up->srq_limit(srq->base.ctx);
 		}
 		break;
-	case IBV_EVENT_QP_LAST_WQE_REACHED:
-	case IBV_EVENT_COMM_EST:
-	case IBV_EVENT_QP_FATAL:
-	case IBV_EVENT_QP_REQ_ERR:
-	case IBV_EVENT_QP_ACCESS_ERR:
-		qp_event(owner, event->event_type);
-		break;
-	case IBV_EVENT_DEVICE_FATAL:
-	case IBV_EVENT_PORT_ERR:
-		async_device_event(n, event);
-		break;
 	default:
-		break; /* a GID, P_Key or subnet manager changed: connections find out themselves */
+		qp_event(owner, type);
+		break;
 	}
+}
+
+static void async_event(struct hw_nic *n, const struct ibv_async_event *event, void *owner)
+{
+	if (owner)
+		object_event(event->event_type, owner);
+	else if (event->event_type == IBV_EVENT_DEVICE_FATAL ||
+		 event->event_type == IBV_EVENT_PORT_ERR)
+		async_device_event(n, event);
+	/* If a GID, P_Key or subnet manager changed, connections find out themselves. */
 }
 
 void hw_async_drain(struct hw_nic *n)
@@ -190,7 +215,7 @@ void hw_async_drain(struct hw_nic *n)
 		 * acknowledgement.
 		 */
 		copy = event;
-		owner = async_owner(&event);
+		owner = async_owner(n, &event);
 		ibv_ack_async_event(&event);
 		async_event(n, &copy, owner);
 	}

@@ -200,6 +200,7 @@ static int cq_create(struct hw_nic *n, uint32_t depth, struct hw_cq **out)
 		err = hw_explain_no_memory(hw_errno());
 		goto close_channel;
 	}
+	LIST_INSERT_HEAD(&n->all_cqs, cq, in_nic);
 	hw_cq_choose(cq);
 	*out = cq;
 	return 0;
@@ -254,6 +255,7 @@ void hw_cq_destroy(struct nic_cq *base)
 
 	hw_guard_stop(cq);
 	hw_unwatch(&cq->watch);
+	LIST_REMOVE(cq, in_nic);
 	if (!cq->sink)
 		hw_nic(base->nic)->cqs--;
 	cq->deferred = (struct hw_deferred){ .destroy = destroy_cq, .release = release_cq };

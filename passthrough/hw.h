@@ -79,8 +79,7 @@ struct hw_cm {
 
 /* A local address, and the device and network interface, "" if there is none, that have it. */
 struct hw_place {
-	char device[NIC_ADAPTER_NAME];
-	char netdev[IFNAMSIZ];
+	char device[NIC_ADAPTER_NAME], netdev[IFNAMSIZ];
 	struct sockaddr_storage addr;
 };
 
@@ -113,14 +112,15 @@ struct hw_nic {
 	struct ibv_device_attr dev;
 	struct nic_attr attr;
 	struct hw_place place;
-	bool iwarp;
-	bool failed;
+	bool iwarp, failed;
 	bool says_last_wqe;   /* a LAST_WQE_REACHED has come */
 	bool last_wqe_missed; /* one was awaited, and did not come */
 	unsigned int next_vector;
 	ev_io async_watch;
 	int qps, cqs, srqs, mrs, mws, pds, listeners;
 	LIST_HEAD(, hw_qp) all_qps;
+	LIST_HEAD(, hw_cq) all_cqs;
+	LIST_HEAD(, hw_srq) all_srqs;
 	LIST_HEAD(, hw_qp) by_number[HW_QP_BUCKETS];
 	LIST_HEAD(, hw_listener) all_listeners;
 	struct hw_cq *sink; /* for completions of QPs without a CQ */
@@ -174,8 +174,9 @@ struct hw_cq {
 		struct nic_quick_cq quick;
 	};
 	struct ibv_cq *verbs;
+	LIST_ENTRY(hw_cq) in_nic, in_busy;
 	struct hw_deferred deferred;
-	bool destroyed;
+	bool destroyed, filling;
 	struct nic_wc unusual; /* memory for the result of hw_cq_any and hw_cq_other */
 	struct ibv_comp_channel *channel;
 	struct nic_wc *staged; /* a ring */
@@ -187,11 +188,9 @@ struct hw_cq {
 	bool busy;          /* the timer looks at it */
 	bool polled;        /* completions went straight to lib since the timer looked, */
 	uint32_t looked_at; /* where put was then */
-	LIST_ENTRY(hw_cq) in_busy;
-	bool armed; /* lib wants a cq_notify */
+	bool armed;         /* lib wants a cq_notify */
 	enum hw_armed verbs_armed;
 	bool told; /* cq_notify was called since the last `wait`, which need not sleep */
-	bool filling;
 	bool mute; /* its channel has failed: the device is gone */
 	bool sink;
 	ev_io watch;
@@ -208,6 +207,7 @@ struct hw_srq {
 		struct nic_quick_srq quick;
 	};
 	struct hw_deferred deferred;
+	LIST_ENTRY(hw_srq) in_nic;
 	struct ibv_srq *verbs;
 	struct ibv_recv_wr wr; /* the usual request, complete but for its wr_id and segment */
 	struct ibv_sge sge;

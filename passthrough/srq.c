@@ -145,6 +145,7 @@ int hw_srq_create(struct nic_pd *pd, uint32_t max_wr, uint32_t max_sge, uint32_t
 		err = -ENOMEM;
 		goto free_srq;
 	}
+	LIST_INSERT_HEAD(&n->all_srqs, srq, in_nic);
 	n->srqs++;
 	*out = &srq->base;
 	return 0;
@@ -171,6 +172,7 @@ void hw_srq_destroy(struct nic_srq *base)
 {
 	struct hw_srq *srq = hw_srq(base);
 
+	LIST_REMOVE(srq, in_nic);
 	hw_nic(base->nic)->srqs--;
 	srq->limit = 0;
 	srq->deferred =
@@ -236,13 +238,20 @@ int hw_srq_resize(struct nic_srq *base, uint32_t max_wr)
 int hw_srq_limit(struct nic_srq *base, uint32_t limit)
 {
 	struct hw_srq *srq = hw_srq(base);
-	struct ibv_srq_attr attr = { .srq_limit = limit };
-	int err;
+	struct ibv_srq_attr attr = { .srq_limit = 0 };
+	int err = 0;
 
-	/* An event of the previous limit may still be unread; drop it. */
+	/*
+	 * The device may reach the previous limit until that is disarmed. An event of it may still
+	 * be unread then; drop it, or it would pass for one of the next limit.
+	 */
+	if (srq->limit)
+		err = ibv_modify_srq(srq->verbs, &attr, IBV_SRQ_LIMIT);
 	srq->limit = 0;
 	hw_async_drain(hw_nic(base->nic));
-	err = ibv_modify_srq(srq->verbs, &attr, IBV_SRQ_LIMIT);
+	attr.srq_limit = limit;
+	if (!err)
+		err = ibv_modify_srq(srq->verbs, &attr, IBV_SRQ_LIMIT);
 	if (err)
 		return hw_error(err);
 	srq->limit = limit;

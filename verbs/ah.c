@@ -81,16 +81,20 @@ int ibv_destroy_ah(struct ibv_ah *ah)
 
 /* ---- the way back to a sender ---- */
 
-static int find_gid(struct ibv_context *context, const union ibv_gid *gid)
+/* The own GID that the packet was sent to: its index, or a negative errno. */
+static int find_gid(struct ibv_context *context, uint8_t port, const struct ibv_grh *grh)
 {
 	union ibv_gid own;
 
-	for (int i = 0; i < VB_GIDS; i++) {
+	if (be32toh(grh->version_tclass_flow) >> 28 != GRH_VERSION ||
+	    (grh->next_hdr != GRH_NEXT_IBA && grh->next_hdr != IPPROTO_UDP))
+		return -EPROTONOSUPPORT;
+	for (int i = 0; port == VB_PORT && i < VB_GIDS; i++) {
 		own = vb_gid(vb_context_of(context), i);
-		if (memcmp(&own, gid, sizeof(own)) == 0)
+		if (memcmp(&own, &grh->dgid, sizeof(own)) == 0)
 			return i;
 	}
-	return -1;
+	return -EINVAL;
 }
 
 int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port, struct ibv_wc *wc,
@@ -100,21 +104,21 @@ int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port, struct ibv_wc
 				    .sl = wc->sl,
 				    .src_path_bits = wc->dlid_path_bits,
 				    .port_num = port };
+	int index = vb_is_gone(context) ? -EINVAL : 0;
 	uint32_t flow;
-	int index = vb_is_gone(context) ? -1 : 0;
 
 	if (index == 0 && (wc->wc_flags & IBV_WC_GRH)) {
-		index = find_gid(context, &grh->dgid);
+		index = find_gid(context, port, grh);
 		flow = be32toh(grh->version_tclass_flow);
 		back.is_global = 1;
 		back.grh.dgid = grh->sgid;
 		back.grh.sgid_index = (uint8_t)index;
 		back.grh.flow_label = flow & FLOW_MASK;
 		back.grh.traffic_class = flow >> 20 & 0xff;
-		back.grh.hop_limit = HOP_LIMIT_MOST;
+		back.grh.hop_limit = grh->hop_limit;
 	}
 	if (index < 0) {
-		errno = EINVAL;
+		errno = -index;
 		return -1;
 	}
 	*attr = back;

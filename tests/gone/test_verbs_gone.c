@@ -5,11 +5,16 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "context_memory.h"
 #include "tests/support/support.h"
 #include "tests/verbs/verbs_pair.h"
 
@@ -376,8 +381,9 @@ END_TEST
 
 /* ---- a thread that waits in what another one closes ---- */
 
-#define SOON  20000 /* us, in which a thread begins to wait */
-#define TRIES 50    /* in one of which it does */
+#define SOON   20000 /* us, in which a thread begins to wait */
+#define TRIES  50    /* in one of which it does */
+#define OFFERS 64    /* blocks of memory */
 
 static void *await_async(void *context)
 {
@@ -412,6 +418,100 @@ START_TEST(a_wait_for_events_of_a_device_that_is_closed_does_not_end)
 		ck_assert_int_eq(pthread_join(thread, NULL), 0);
 	}
 	ibv_free_device_list(list);
+}
+END_TEST
+
+static __thread struct {
+	struct ibv_device *device;
+	struct ibv_context *context; /* in which the call waits */
+	bool done;
+	jmp_buf forever;
+} reopened;
+
+/*
+ * Let the next calloc of that size take this memory, which was freed. What is freed first, malloc
+ * keeps for itself.
+ */
+static void offer_memory(const void *memory, size_t size)
+{
+	void *same[OFFERS], *found = NULL;
+
+	for (int i = 0; i < OFFERS; i++)
+		same[i] = malloc(size);
+	for (int i = 0; i < OFFERS; i++)
+		if (same[i] == memory)
+			found = same[i];
+		else if (i < OFFERS / 2)
+			free(same[i]);
+	free(found);
+	for (int i = OFFERS / 2; i < OFFERS; i++)
+		if (same[i] != found)
+			free(same[i]);
+}
+
+/* A context gets the memory of the one that is closed, unless a sanitizer keeps it. */
+static void reopen(void)
+{
+	struct ibv_context *closed = reopened.context, *other;
+	size_t size;
+	void *memory = context_memory(closed, &size);
+
+	ck_assert_int_eq(ibv_close_device(closed), 0);
+	for (int i = 0; i < MANY; i++) {
+		other = ibv_open_device(reopened.device);
+		ck_assert_ptr_nonnull(other);
+		ck_assert_int_eq(ibv_close_device(other), 0);
+	}
+	offer_memory(memory, size);
+	reopened.context = ibv_open_device(reopened.device);
+	ck_assert_ptr_nonnull(reopened.context);
+	reopened.done = true;
+}
+
+/* The library calls these two. */
+int poll(struct pollfd *fds, nfds_t n, int ms)
+{
+	struct timespec ts = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
+
+	if (reopened.device && ms != 0) {
+		ck_assert(!reopened.done);
+		reopen();
+		errno = EINTR; /* it looks again */
+		return -1;
+	}
+	return ppoll(fds, n, ms < 0 ? NULL : &ts, NULL);
+}
+
+int pause(void)
+{
+	if (reopened.done)
+		longjmp(reopened.forever, 1);
+	return ppoll(NULL, 0, NULL, NULL);
+}
+
+/* In the same thread, so that it happens at the same place in each run. */
+START_TEST(a_wait_for_events_is_no_wait_for_those_of_a_device_that_is_opened_later)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_async_event event;
+
+	ck_assert_ptr_nonnull(list);
+	signal(SIGALRM, SIG_DFL); /* the test library has handlers without SA_RESTART */
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	verbs_begin(&a, &b);
+	reopened.context = ibv_open_device(list[0]);
+	ck_assert_ptr_nonnull(ibv_create_comp_channel(reopened.context)); /* and a helper */
+	reopened.device = list[0];
+	if (setjmp(reopened.forever) == 0) {
+		ibv_get_async_event(reopened.context, &event);
+		ck_abort_msg("the wait ended");
+	}
+	reopened.device = NULL;
+	reopened.done = false;
+	ck_assert_int_eq(ibv_close_device(reopened.context), 0);
+	ibv_free_device_list(list);
+	end_both();
 }
 END_TEST
 
@@ -516,6 +616,8 @@ static void fill(Suite *suite)
 	unit_add(suite, a_forked_child_has_none_of_its_parents_objects, 1, NULL);
 	unit_add(suite, of_many_that_are_gone_the_last_are_known, 1, NULL);
 	unit_add(suite, a_wait_for_events_of_a_device_that_is_closed_does_not_end, 1, NULL);
+	unit_add(suite, a_wait_for_events_is_no_wait_for_those_of_a_device_that_is_opened_later, 1,
+		 NULL);
 	unit_add(suite, a_wait_for_a_channel_ends_with_EIO_when_its_device_is_closed, 1, NULL);
 	unit_add(suite, a_wait_for_a_channel_that_is_destroyed_ends_when_its_device_is_closed, 1,
 		 NULL);

@@ -114,6 +114,80 @@ START_TEST(events_that_concern_nobody_change_nothing)
 }
 END_TEST
 
+/* What the program has made on the device that librdmacm shares with it. */
+static struct {
+	struct ibv_cq *cq;
+	struct ibv_srq *srq;
+	struct ibv_qp *qp;
+} own;
+
+static void make_own(void)
+{
+	struct ibv_pd *pd = qp_of_b()->v.pd;
+	void *another = (void *)(uintptr_t)1;
+	struct ibv_srq_init_attr queue = { another, { .max_wr = 1, .max_sge = 1 } };
+	struct ibv_qp_init_attr init = { .qp_context = another,
+					 .qp_type = IBV_QPT_RC,
+					 .cap = { 1, 1, 1, 1, 0 } };
+
+	own.cq = ibv_create_cq(pd->context, 1, another, NULL, 0);
+	own.srq = ibv_create_srq(pd, &queue);
+	init.send_cq = init.recv_cq = own.cq;
+	init.srq = own.srq;
+	own.qp = ibv_create_qp(pd, &init);
+	ck_assert_ptr_nonnull(own.qp);
+}
+
+static const enum ibv_event_type of_qps[] = { IBV_EVENT_QP_FATAL, IBV_EVENT_QP_REQ_ERR,
+					      IBV_EVENT_QP_ACCESS_ERR, IBV_EVENT_COMM_EST,
+					      IBV_EVENT_QP_LAST_WQE_REACHED };
+
+START_TEST(events_of_the_programs_own_objects_change_nothing)
+{
+	srq_pair(4);
+	make_own();
+	for (size_t i = 0; i < sizeof(of_qps) / sizeof(of_qps[0]); i++)
+		stub_async(of_qps[i], own.qp);
+	stub_async(IBV_EVENT_CQ_ERR, own.cq);
+	stub_async(IBV_EVENT_SRQ_ERR, own.srq);
+	stub_async(IBV_EVENT_SRQ_LIMIT_REACHED, own.srq);
+	post_srq(&w.b, 0);
+	post_send(&w.a, w.a.ep, 1, SHORT);
+	expect_dto(w.b.recv, w.b.ep, 0, DAT_DTO_SUCCESS);
+	expect_no_event(w.b.async);
+	expect_state(w.b.ep, DAT_EP_STATE_CONNECTED);
+	ck_assert_int_eq(ibv_destroy_qp(own.qp), 0);
+	ck_assert_int_eq(ibv_destroy_srq(own.srq), 0);
+	ck_assert_int_eq(ibv_destroy_cq(own.cq), 0);
+}
+END_TEST
+
+static void reach_limit(struct stub_srq *srq)
+{
+	if (srq->limit)
+		stub_async(IBV_EVENT_SRQ_LIMIT_REACHED, srq);
+	srq->limit = 0;
+}
+
+/* The device still has the previous watermark when the call for the next one has begun. */
+START_TEST(a_watermark_is_not_reached_for_the_one_before)
+{
+	srq_pair(4);
+	post_srqs(&w.b, 0, 4);
+	ck_assert_int_eq(dat_srq_set_lw(w.b.srq, 4), DAT_SUCCESS);
+	stub_before_limit = reach_limit;
+	ck_assert_int_eq(dat_srq_set_lw(w.b.srq, 2), DAT_SUCCESS);
+	stub_before_limit = NULL;
+	expect_no_event(w.b.async);
+	for (int i = 0; i < 3; i++) {
+		expect_no_event(w.b.async);
+		post_send(&w.a, w.a.ep, i, SHORT);
+		expect_dto(w.b.recv, w.b.ep, i, DAT_DTO_SUCCESS);
+	}
+	expect_event(w.b.async, DAT_ASYNC_SRQ_LOW_WATERMARK);
+}
+END_TEST
+
 /* ---- completions that no thread polls for ---- */
 
 /* w.b's Receives complete on an EVD of this length. */
@@ -514,6 +588,8 @@ static void fill(Suite *suite)
 	unit_add(suite, a_port_that_goes_down_breaks_connections_and_no_adapter_if_asked, 1,
 		 setup_to_break);
 	unit_test(suite, events_that_concern_nobody_change_nothing);
+	unit_test(suite, events_of_the_programs_own_objects_change_nothing);
+	unit_test(suite, a_watermark_is_not_reached_for_the_one_before);
 	unit_test(suite, E9_one_completion_too_many_overflows_though_nobody_looks);
 	unit_test(suite, H6_a_mark_is_seen_though_nobody_looks_any_more);
 	unit_test(suite, a_thread_that_waits_sleeps_though_its_channel_has_an_error);

@@ -67,6 +67,8 @@ static void resize(struct stub_srq *srq, uint32_t max_wr)
 	srq->max_wr = max_wr;
 }
 
+void (*stub_before_limit)(struct stub_srq *srq);
+
 int ibv_modify_srq(struct ibv_srq *base, struct ibv_srq_attr *attr, int mask)
 {
 	struct stub_srq *srq = (struct stub_srq *)base;
@@ -84,6 +86,8 @@ int ibv_modify_srq(struct ibv_srq *base, struct ibv_srq_attr *attr, int mask)
 		return EINVAL;
 	if (mask & IBV_SRQ_MAX_WR)
 		resize(srq, attr->max_wr);
+	if ((mask & IBV_SRQ_LIMIT) && attr->srq_limit && stub_before_limit)
+		stub_before_limit(srq);
 	if (mask & IBV_SRQ_LIMIT)
 		srq->limit = attr->srq_limit;
 	return 0;

@@ -135,6 +135,9 @@ void stub_half_message(struct ibv_qp *qp);
 extern __thread void (*stub_after_poll)(struct ibv_cq *cq);
 /* Called before a CQ is armed; a test may let a completion come just then. */
 extern void (*stub_before_arming)(struct ibv_cq *cq);
+/* Called before an SRQ is armed; a test may let the limit that it has be reached just then. */
+struct stub_srq;
+extern void (*stub_before_limit)(struct stub_srq *srq);
 /* Waits until the CQ is armed, for solicited completions only or for all. */
 void stub_await_armed(struct ibv_cq *cq, bool solicited_only);
 /* The number of QPs in the error state that were destroyed before their Receives were flushed */

@@ -5,6 +5,7 @@
  * so as the man pages of rdma-core have it, and nothing changes: at the end a message still goes
  * from one queue pair to the other, and no object is left.
  */
+#include <endian.h>
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -54,6 +55,32 @@ START_TEST(queries_beyond_the_tables_are_refused)
 	ck_assert_str_eq(ibv_port_state_str((enum ibv_port_state)77), "unknown");
 	ck_assert_int_eq(ibv_rate_to_mult((enum ibv_rate)1000), -1);
 	ck_assert_int_eq(ibv_rate_to_mbps((enum ibv_rate)1000), -1);
+	end_both();
+}
+END_TEST
+
+START_TEST(a_way_back_is_made_of_a_header_to_an_own_GID_alone)
+{
+	struct ibv_wc wc = { .wc_flags = IBV_WC_GRH };
+	struct ibv_grh grh = { .next_hdr = 0x1b, .hop_limit = 9 };
+	struct ibv_ah_attr attr = { .port_num = 77 };
+
+	verbs_begin(&a, &b);
+	EXPECT_MINUS(EPROTONOSUPPORT, ibv_init_ah_from_wc(a.context, 1, &wc, &grh, &attr));
+	grh.version_tclass_flow = htobe32(6u << 28 | 5u << 20 | 4u);
+	EXPECT_MINUS(EINVAL, ibv_init_ah_from_wc(a.context, 1, &wc, &grh, &attr));
+	ck_assert_int_eq(ibv_query_gid(a.context, 1, 1, &grh.dgid), 0);
+	grh.next_hdr = 6;
+	EXPECT_MINUS(EPROTONOSUPPORT, ibv_init_ah_from_wc(a.context, 1, &wc, &grh, &attr));
+	grh.next_hdr = 0x1b;
+	EXPECT_MINUS(EINVAL, ibv_init_ah_from_wc(a.context, 2, &wc, &grh, &attr));
+	ck_assert_int_eq(attr.port_num, 77);
+	ck_assert_int_eq(ibv_init_ah_from_wc(a.context, 1, &wc, &grh, &attr), 0);
+	ck_assert_int_eq(attr.port_num, 1);
+	ck_assert_int_eq(attr.grh.sgid_index, 1);
+	ck_assert_int_eq(attr.grh.hop_limit, 9);
+	ck_assert_int_eq(attr.grh.traffic_class, 5);
+	ck_assert_uint_eq(attr.grh.flow_label, 4);
 	end_both();
 }
 END_TEST
@@ -515,6 +542,7 @@ END_TEST
 static void fill(Suite *suite)
 {
 	unit_add(suite, queries_beyond_the_tables_are_refused, 1, NULL);
+	unit_add(suite, a_way_back_is_made_of_a_header_to_an_own_GID_alone, 1, NULL);
 	unit_add(suite, memory_that_is_not_there_is_not_registered, 1, NULL);
 	unit_add(suite, no_bytes_are_a_region_in_the_middle_of_a_page_alone, 1, NULL);
 	unit_add(suite, another_name_of_memory_has_the_same_place_in_its_page, 1, NULL);

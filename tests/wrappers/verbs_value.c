@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* verbs_value.c - objects and structures of libibverbs as arguments: see verbs_kit.h. */
+#include <endian.h>
 #include <string.h>
 
 #include "tests/support/support.h"
@@ -234,8 +235,11 @@ static uint64_t make_grh(uint64_t good, unsigned int value)
 	struct ibv_grh *grh = fill_struct(sizeof(*grh), value);
 
 	(void)good;
-	if (value == 0)
+	if (value == 0) {
 		ck_assert_int_eq(ibv_query_gid(fuzz_a.context, 1, 0, &grh->dgid), 0);
+		grh->version_tclass_flow = htobe32(6u << 28);
+		grh->next_hdr = 0x1b;
+	}
 	return (uintptr_t)grh;
 }
 const struct fuzz_kind fuzz_grh = { 4, make_grh };

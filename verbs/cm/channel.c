@@ -131,10 +131,10 @@ int rdma_get_cm_event(struct rdma_event_channel *base, struct rdma_cm_event **ou
 	struct cm_event *event;
 	int err;
 
-	if (!out || !base || channel->dead)
+	if (!out || !base)
 		return cm_fail(EINVAL);
 	cm_enter();
-	err = await_event(channel);
+	err = channel->dead ? -EINVAL : await_event(channel);
 	if (err)
 		return cm_leave_with(err);
 	event = TAILQ_FIRST(&channel->events);

@@ -67,6 +67,23 @@ void cm_on_alarm(struct vb_obj *obj)
 	}
 }
 
+/*
+ * As Linux has it, there is something to disconnect once an id has asked, is asked, or listens at a
+ * device of InfiniBand, though it has no connection (yet).
+ */
+static bool has_begun(const struct cm_id *id)
+{
+	if (id->state == CM_LISTENING)
+		return id->device && !cm_is_rnic(id);
+	return id->state >= CM_CONNECTING && id->state != CM_GONE;
+}
+
+static bool has_connection(const struct cm_id *id)
+{
+	return id->state > CM_CONNECTING && id->state != CM_REQUESTED && id->state != CM_GONE &&
+	       !cm_is_datagram(id);
+}
+
 /* The lock is held. */
 static int begin_disconnect(struct cm_id *id)
 {
@@ -76,7 +93,7 @@ static int begin_disconnect(struct cm_id *id)
 	if (err)
 		return err;
 	nic->ops->now(nic); /* brings the clock up to date, and runs events */
-	if (id->state == CM_CONNECTING || id->disconnects)
+	if (!has_connection(id) || id->disconnects)
 		return 0;
 	id->disconnects = true;
 	if (id->over)
@@ -87,36 +104,39 @@ static int begin_disconnect(struct cm_id *id)
 	return 0;
 }
 
-/* The lock is held. */
-static bool has_connection(const struct cm_id *id)
+/* The lock is held. The program's queue pair is in ERR by now. */
+static int end_connection(struct cm_id *id)
 {
-	return id->state >= CM_CONNECTING && id->state != CM_REQUESTED && id->state != CM_GONE &&
-	       !cm_is_datagram(id);
+	if (!has_begun(id)) {
+		cm_trace_refusal(id, "rdma_disconnect", -EINVAL);
+		return -EINVAL;
+	}
+	cm_trace(id, "rdma_disconnect");
+	if (id->nic && has_connection(id))
+		id->nic->nic->ops->disconnect(id->nic, true);
+	return 0;
 }
 
 int rdma_disconnect(struct rdma_cm_id *base)
 {
 	struct cm_id *id = cm_id_of(base);
-	bool connected, heard;
+	bool heard;
 	int err = 0;
 
 	cm_enter();
-	connected = has_connection(id);
-	if (connected)
+	if (has_begun(id))
 		err = begin_disconnect(id);
 	cm_trace_refusal(id, "rdma_disconnect", err);
 	cm_leave();
-	if (!connected)
-		return cm_told(id, "rdma_disconnect", -EINVAL);
 	if (err)
 		return cm_fail(err);
-	cm_qp_error(id);
+	cm_qp_error(id); /* whatever comes: programs may want its requests back */
 	cm_enter();
-	cm_trace(id, "rdma_disconnect");
-	if (id->nic && id->state != CM_CONNECTING)
-		id->nic->nic->ops->disconnect(id->nic, true);
-	heard = !TAILQ_EMPTY(&cm_channel_of(id)->events);
+	err = end_connection(id);
+	heard = has_connection(id) && !TAILQ_EMPTY(&cm_channel_of(id)->events);
 	cm_leave();
+	if (err)
+		return cm_fail(err);
 	/* A second call has nothing to wait for. */
 	return id->sync && heard ? cm_complete(id) : 0;
 }

@@ -99,12 +99,14 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **out, 
 int rdma_destroy_id(struct rdma_cm_id *base)
 {
 	struct cm_id *id = cm_id_of(base);
-	struct rdma_event_channel *own = id->sync ? base->channel : NULL;
-	struct cm_device *device = id->device;
+	struct rdma_event_channel *own;
+	struct cm_device *device;
 
 	cm_enter();
 	if (id->state == CM_GONE)
 		return cm_leave_with(-EINVAL);
+	own = id->sync ? base->channel : NULL;
+	device = id->device;
 	cm_trace(id, "rdma_destroy_id");
 	cm_listen_stop(id, true);
 	cm_drop(id);
@@ -127,40 +129,54 @@ int rdma_destroy_id(struct rdma_cm_id *base)
 
 /* ---- channels ---- */
 
+/*
+ * The lock is held. A channel of the id's own goes with the migration, and no other of that kind
+ * takes its place.
+ */
+static bool may_migrate(const struct cm_id *id, const struct rdma_event_channel *to, bool own)
+{
+	return id->state != CM_GONE && !((const struct cm_channel *)to)->dead &&
+	       !(id->sync && (own || to == id->base.channel));
+}
+
+/* *old: the channel that the id had, if that was its own, else NULL. */
+static int change_channel(struct cm_id *id, struct rdma_event_channel *to, bool own,
+			  struct rdma_event_channel **old)
+{
+	int err = -EINVAL;
+
+	cm_enter();
+	if (may_migrate(id, to, own)) {
+		err = 0;
+		*old = id->sync ? id->base.channel : NULL;
+		if (to != id->base.channel)
+			cm_event_move(id, cm_channel_of(id), (struct cm_channel *)to);
+		id->base.channel = to;
+		id->sync = own;
+	}
+	cm_leave();
+	return err;
+}
+
 int cm_id_migrate(struct cm_id *id, struct rdma_event_channel *channel)
 {
-	struct rdma_cm_id *base = &id->base;
-	struct rdma_event_channel *old = base->channel;
-	bool was_sync = id->sync;
+	struct cm_channel *own = channel ? NULL : cm_channel_make();
+	struct rdma_event_channel *old;
+	int err;
 
-	if (id->state == CM_GONE || (was_sync && !channel) ||
-	    (channel && ((struct cm_channel *)channel)->dead))
-		return -EINVAL;
-	if (channel == old) {
-		if (was_sync) /* that channel goes with the migration */
-			return -EINVAL;
-		cm_event_wait_acked(id);
-		return 0;
+	if (!channel && !own)
+		return -errno;
+	err = change_channel(id, own ? &own->base : channel, own != NULL, &old);
+	if (err) {
+		if (own)
+			rdma_destroy_event_channel(&own->base);
+		return err;
 	}
-	if (!channel) {
-		struct cm_channel *own = cm_channel_make();
-
-		if (!own)
-			return -errno;
-		id->sync = true;
-		channel = &own->base;
-	} else {
-		id->sync = false;
+	if (old && id->base.event) {
+		cm_event_acknowledge(id->base.event);
+		id->base.event = NULL;
 	}
-	if (was_sync && base->event) {
-		cm_event_acknowledge(base->event);
-		base->event = NULL;
-	}
-	cm_enter();
-	cm_event_move(id, (struct cm_channel *)old, (struct cm_channel *)channel);
-	base->channel = channel;
-	cm_leave();
-	if (was_sync)
+	if (old)
 		rdma_destroy_event_channel(old);
 	cm_event_wait_acked(id);
 	return 0;
@@ -324,10 +340,10 @@ int rdma_set_option(struct rdma_cm_id *base, int level, int name, void *value, s
 	struct cm_id *id = cm_id_of(base);
 	int err = -ENOSYS, taken = 0;
 
-	if (!value || id->state == CM_GONE)
-		return cm_told(id, "rdma_set_option", -EINVAL);
 	cm_enter();
-	if (level == RDMA_OPTION_ID)
+	if (!value || id->state == CM_GONE)
+		err = -EINVAL;
+	else if (level == RDMA_OPTION_ID)
 		err = set_id_option(id, name, value, size, &taken);
 	else if (level == RDMA_OPTION_IB && name == RDMA_OPTION_IB_PATH)
 		err = set_path(id, value, size);
@@ -339,13 +355,24 @@ int rdma_set_option(struct rdma_cm_id *base, int level, int name, void *value, s
 	return cm_leave_with(err);
 }
 
+/* ECE is chosen before the id has a queue pair. */
+static bool may_have_ece(const struct cm_id *id)
+{
+	bool may;
+
+	cm_enter();
+	may = id->state != CM_GONE && !id->base.qp;
+	cm_leave();
+	return may;
+}
+
 int rdma_set_local_ece(struct rdma_cm_id *base, struct ibv_ece *ece)
 {
 	struct cm_id *id = cm_id_of(base);
 
 	if (!base)
 		return cm_fail(EINVAL);
-	if (id->state == CM_GONE || base->qp || !ece || !ece->vendor_id || ece->comp_mask)
+	if (!ece || !ece->vendor_id || ece->comp_mask || !may_have_ece(id))
 		return cm_told(id, "rdma_set_local_ece", -EINVAL);
 	id->ece = *ece;
 	return cm_told(id, "rdma_set_local_ece", 0);
@@ -358,7 +385,7 @@ int rdma_get_remote_ece(struct rdma_cm_id *base, struct ibv_ece *ece)
 
 	if (!base)
 		return cm_fail(EINVAL);
-	if (id->state == CM_GONE || base->qp || !ece)
+	if (!ece || !may_have_ece(id))
 		return cm_told(id, "rdma_get_remote_ece", -EINVAL);
 	*ece = (struct ibv_ece){ .vendor_id = 0 };
 	return cm_told(id, "rdma_get_remote_ece", 0);

@@ -123,30 +123,48 @@ static int listen_here(struct cm_id *id)
 	return err;
 }
 
+/* Another thread that calls rdma_listen for the same id is refused from then on. */
+static int begin_listening(struct cm_id *id, int backlog)
+{
+	int err = -EINVAL;
+
+	cm_enter();
+	/* REUSEADDR ends here: no other id may have the port of one that listens. */
+	if (id->state == CM_BOUND)
+		err = cm_id_check_port(id, &id->base.route.addr.src_addr, false);
+	cm_trace_refusal(id, "rdma_listen", err);
+	if (!err) {
+		id->backlog = backlog > 0 && backlog < CM_BACKLOG_MOST ? backlog : CM_BACKLOG_MOST;
+		id->state = CM_LISTENING;
+	}
+	cm_leave();
+	return err;
+}
+
 int rdma_listen(struct rdma_cm_id *base, int backlog)
 {
 	static struct sockaddr_in any = { .sin_family = AF_INET };
 	struct cm_id *id = cm_id_of(base);
+	bool bound;
 	int err;
 
-	if (id->state == CM_IDLE && cm_bind(id, (struct sockaddr *)&any, "rdma_listen"))
-		return -1;
-	if (id->state != CM_BOUND)
-		return cm_told(id, "rdma_listen", -EINVAL);
-	id->backlog = backlog > 0 && backlog < CM_BACKLOG_MOST ? backlog : CM_BACKLOG_MOST;
 	cm_enter();
-	/* REUSEADDR ends here: no other id may have the port of one that listens. */
-	err = cm_id_check_port(id, &base->route.addr.src_addr, false);
+	bound = id->state != CM_IDLE;
 	cm_leave();
-	if (!err)
-		err = id->device ? listen_here(id) : listen_everywhere(id);
+	if (!bound && cm_bind(id, (struct sockaddr *)&any, "rdma_listen"))
+		return -1;
+	err = begin_listening(id, backlog);
+	if (err)
+		return cm_fail(err);
+	err = id->device ? listen_here(id) : listen_everywhere(id);
 	cm_enter();
 	if (err)
 		cm_listen_stop(id, false);
-	else
-		id->state = CM_LISTENING;
+	/* Not if another thread has destroyed the channel meanwhile. */
+	if (err && id->state == CM_LISTENING)
+		id->state = CM_BOUND;
 	id->reuse_address &= err != 0;
-	return cm_leave_with(err == -ENOMEM ? -ENOMEM : err);
+	return cm_leave_with(err);
 }
 
 /* ---- requests ---- */

@@ -122,25 +122,37 @@ static bool is_of_family(const struct cm_id *id, const struct sockaddr *from,
 	return !family || family == to->sa_family;
 }
 
+/* Before the id is bound, and without the lock. *idle: it has to be. */
+static int check_addresses(struct cm_id *id, const struct sockaddr *from, const struct sockaddr *to,
+			   bool *idle)
+{
+	int err = 0;
+
+	if (!to || (from && from->sa_family && cm_address_size(from) == 0))
+		return -EINVAL;
+	if (cm_address_size(to) == 0)
+		return -EAFNOSUPPORT;
+	cm_enter();
+	if (id->state > CM_BOUND || !is_of_family(id, from, to))
+		err = -EINVAL;
+	*idle = id->state == CM_IDLE;
+	cm_leave();
+	return err;
+}
+
 int rdma_resolve_addr(struct rdma_cm_id *base, struct sockaddr *from, struct sockaddr *to,
 		      int timeout_ms)
 {
 	static struct sockaddr_in any = { .sin_family = AF_INET };
 	struct cm_id *id = cm_id_of(base);
 	struct cm_device *device = NULL;
-	int err = 0;
+	bool idle;
+	int err = check_addresses(id, from, to, &idle);
 
-	if (!to || (from && from->sa_family && cm_address_size(from) == 0))
-		err = -EINVAL;
-	else if (cm_address_size(to) == 0)
-		err = -EAFNOSUPPORT;
-	else if (id->state > CM_BOUND || !is_of_family(id, from, to))
-		err = -EINVAL;
 	if (err)
 		return cm_told(id, "rdma_resolve_addr", err);
-	if (id->state == CM_IDLE &&
-	    cm_bind(id, from && from->sa_family ? from : (struct sockaddr *)&any,
-		    "rdma_resolve_addr"))
+	if (idle && cm_bind(id, from && from->sa_family ? from : (struct sockaddr *)&any,
+			    "rdma_resolve_addr"))
 		return -1;
 	if (!id->device)
 		err = cm_device_get(0, &device);

@@ -50,8 +50,8 @@ START_TEST(a_message_behind_a_bind_goes_when_packets_begin_to_be_looked_at)
 }
 END_TEST
 
-/* Packet `_i` + 1 of the response is lost; only the RNR timer runs meanwhile. */
-START_TEST(a_read_whose_answer_is_lost_behind_a_refusal_is_asked_again)
+/* A READ, packet `n` of whose response is lost, and a Send behind it, for which no buffer waits. */
+static void lose_answer_behind_a_refusal(int n)
 {
 	DAT_RMR_TRIPLET from = { .target_address = (DAT_VADDR)(uintptr_t)slot(&w.b, 5),
 				 .segment_length = LONG };
@@ -67,16 +67,46 @@ START_TEST(a_read_whose_answer_is_lost_behind_a_refusal_is_asked_again)
 	from.rmr_context = param.rmr_context;
 	fill_slot(&w.b, 5, 77);
 	(void)fault((DAT_SIM_FAULT){ .packets = DAT_SIM_PACKET_READ_RESPONSE,
-				     .nth = (DAT_UINT64)_i + 1,
+				     .nth = (DAT_UINT64)n,
 				     .verdict = DAT_SIM_DROP });
 	must(dat_ep_post_rdma_read(w.a.ep, 1, &to, cookie(6), &from, DAT_COMPLETION_DEFAULT_FLAG));
 	post_send(&w.a, w.a.ep, 7, SHORT);
+}
+
+/* Only the RNR timer runs meanwhile. Once it is known that it fails, the Send is not repeated. */
+START_TEST(a_read_whose_answer_is_lost_behind_a_refusal_is_asked_again)
+{
+	DAT_COUNT sent =
+		fault((DAT_SIM_FAULT){ .packets = DAT_SIM_PACKET_SEND, .verdict = DAT_SIM_PASS });
+
+	lose_answer_behind_a_refusal(_i + 1);
 	run_quiet();
 	expect_dto(w.a.request, w.a.ep, 6, DAT_DTO_SUCCESS);
 	ck_assert(slot_holds(&w.a, 6, 77, LONG));
 	expect_dto(w.a.request, w.a.ep, 7, DAT_DTO_ERR_RECEIVER_NOT_READY);
+	ck_assert_uint_eq(fired(sent), 1u + fabric_config(DAT_SIM_PROFILE_IB).rnr_retry);
 	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_BROKEN);
 	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_BROKEN);
+	must(dat_sim_fault_clear(w.sim));
+}
+END_TEST
+
+/* The Send goes while the READ is still unanswered. */
+START_TEST(a_read_whose_answer_is_lost_is_asked_again_when_a_buffer_comes)
+{
+	DAT_COUNT sent =
+		fault((DAT_SIM_FAULT){ .packets = DAT_SIM_PACKET_SEND, .verdict = DAT_SIM_PASS });
+
+	lose_answer_behind_a_refusal(_i + 1);
+	while (fired(sent) == 0)
+		must(dat_sim_advance(w.sim, 100));
+	must(dat_sim_advance(w.sim, 2000)); /* the refusal has arrived */
+	post_recv(&w.b, w.b.ep, 8);
+	run_quiet();
+	expect_dto(w.a.request, w.a.ep, 6, DAT_DTO_SUCCESS);
+	ck_assert(slot_holds(&w.a, 6, 77, LONG));
+	expect_dto(w.a.request, w.a.ep, 7, DAT_DTO_SUCCESS);
+	expect_dto(w.b.recv, w.b.ep, 8, DAT_DTO_SUCCESS);
 	must(dat_sim_fault_clear(w.sim));
 }
 END_TEST
@@ -190,6 +220,7 @@ static void fill(Suite *suite)
 	unit_test_all(suite, a_message_behind_a_bind_goes_while_packets_are_looked_at);
 	unit_test_all(suite, a_message_behind_a_bind_goes_when_packets_begin_to_be_looked_at);
 	unit_test_loop(suite, a_read_whose_answer_is_lost_behind_a_refusal_is_asked_again, 4);
+	unit_test_loop(suite, a_read_whose_answer_is_lost_is_asked_again_when_a_buffer_comes, 4);
 	unit_test_iwarp(suite, a_packet_that_was_brought_again_can_be_refused);
 	unit_test(suite, a_read_whose_answer_gets_on_is_asked_again_without_end);
 	unit_test(suite, a_read_whose_answer_is_slow_is_asked_once);

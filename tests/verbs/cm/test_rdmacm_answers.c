@@ -181,6 +181,80 @@ START_TEST(a_rejection_of_an_answer_has_its_limit_and_arrives_without_data)
 }
 END_TEST
 
+/* ---- a disconnect without a connection ---- */
+
+static void expect_dead(const struct rdma_cm_id *id)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	ck_assert_int_eq(ibv_query_qp(id->qp, &attr, IBV_QP_STATE, &init), 0);
+	ck_assert_int_eq((int)attr.qp_state, (int)IBV_QPS_ERR);
+}
+
+/* As with Linux; the program can still reject it. */
+START_TEST(a_disconnect_of_a_request_ends_its_queue_pair_only)
+{
+	struct rdma_conn_param param = cm_param("answer");
+
+	cm_begin();
+	cm_ask();
+	cm_make_qp(cm_server);
+	ck_assert_int_eq(rdma_disconnect(cm_server), 0);
+	expect_dead(cm_server);
+	cm_expect_quiet();
+	CM_REFUSED(rdma_accept(cm_server, &param), EINVAL);
+	ck_assert_int_eq(rdma_reject(cm_server, "no", 2), 0);
+	cm_take(RDMA_CM_EVENT_REJECTED);
+	ck_assert_ptr_eq(cm_last.id, cm_client);
+	ck_assert_str_eq(cm_data, "no");
+	ck_assert_int_eq(rdma_disconnect(cm_server), 0);
+	cm_expect_quiet();
+	cm_end();
+}
+END_TEST
+
+START_TEST(a_disconnect_of_a_request_that_is_sent_ends_its_queue_pair_only)
+{
+	cm_begin();
+	cm_ask();
+	ck_assert_int_eq(rdma_disconnect(cm_client), 0);
+	expect_dead(cm_client);
+	cm_expect_quiet();
+	ck_assert_int_eq(rdma_reject(cm_server, NULL, 0), 0);
+	cm_take(RDMA_CM_EVENT_REJECTED);
+	cm_end();
+}
+END_TEST
+
+/* Programs end like that, and wait until their Receives are flushed. */
+START_TEST(a_disconnect_before_the_request_is_refused_and_ends_the_queue_pair)
+{
+	struct ibv_recv_wr wr = { .wr_id = 7 }, *bad;
+	struct ibv_wc wc = { 0 };
+
+	cm_begin();
+	cm_resolve(cm_client, CM_THERE, CM_PORT);
+	cm_make_qp(cm_client);
+	ck_assert_int_eq(ibv_post_recv(cm_client->qp, &wr, &bad), 0);
+	CM_REFUSED(rdma_disconnect(cm_client), EINVAL);
+	expect_dead(cm_client);
+	ck_assert_int_eq(ibv_poll_cq(cm_client->recv_cq, 1, &wc), 1);
+	ck_assert_int_eq((int)wc.status, (int)IBV_WC_WR_FLUSH_ERR);
+	ck_assert_uint_eq(wc.wr_id, 7);
+	cm_end();
+}
+END_TEST
+
+START_TEST(a_listener_at_a_device_survives_a_disconnect)
+{
+	cm_begin();
+	ck_assert_int_eq(rdma_disconnect(cm_listener), 0);
+	cm_connect();
+	cm_end();
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, the_data_of_ai_connect_comes_before_that_of_the_call, 1, NULL);
@@ -190,6 +264,11 @@ static void fill(Suite *suite)
 	unit_add(suite, an_accept_whose_client_has_gone_is_followed_by_UNREACHABLE, 1, NULL);
 	unit_add(suite, an_accept_that_waits_fails_when_its_client_has_gone, 1, NULL);
 	unit_add(suite, a_rejection_of_an_answer_has_its_limit_and_arrives_without_data, 1, NULL);
+	unit_add(suite, a_disconnect_of_a_request_ends_its_queue_pair_only, 1, NULL);
+	unit_add(suite, a_disconnect_of_a_request_that_is_sent_ends_its_queue_pair_only, 1, NULL);
+	unit_add(suite, a_disconnect_before_the_request_is_refused_and_ends_the_queue_pair, 1,
+		 NULL);
+	unit_add(suite, a_listener_at_a_device_survives_a_disconnect, 1, NULL);
 }
 
 /* Not all are on the same fabric. */

@@ -5,6 +5,7 @@
  */
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -399,6 +400,87 @@ START_TEST(devices_are_listed_while_ids_come_and_go)
 }
 END_TEST
 
+/* ---- a connection that ends while its id is used ---- */
+
+static int set_service_type(struct rdma_cm_id *id)
+{
+	uint8_t tos = 0;
+
+	return rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, sizeof(tos));
+}
+
+static int set_ece(struct rdma_cm_id *id)
+{
+	struct ibv_ece ece = { .vendor_id = 1 };
+
+	return rdma_set_local_ece(id, &ece);
+}
+
+static int get_ece(struct rdma_cm_id *id)
+{
+	struct ibv_ece ece;
+
+	return rdma_get_remote_ece(id, &ece);
+}
+
+static int migrate_nowhere(struct rdma_cm_id *id)
+{
+	return rdma_migrate_id(id, cm_channel);
+}
+
+static int listen_too(struct rdma_cm_id *id)
+{
+	return rdma_listen(id, 1);
+}
+
+static int resolve_again(struct rdma_cm_id *id)
+{
+	struct sockaddr_in to = cm_address(CM_THERE, CM_PORT);
+
+	return rdma_resolve_addr(id, NULL, (struct sockaddr *)&to, CM_TIMEOUT);
+}
+
+static const struct {
+	int (*call)(struct rdma_cm_id *id);
+	int result;
+} uses[] = {
+	{ set_service_type, 0 }, { migrate_nowhere, 0 }, { rdma_disconnect, 0 }, { set_ece, -1 },
+	{ get_ece, -1 },         { listen_too, -1 },     { resolve_again, -1 },
+};
+
+static void *end_connection(void *over)
+{
+	struct rdma_cm_event *event;
+
+	if (rdma_disconnect(cm_server) || rdma_get_cm_event(cm_channel, &event) ||
+	    rdma_ack_cm_event(event))
+		return NULL;
+	__atomic_store_n((bool *)over, true, __ATOMIC_RELAXED);
+	return over;
+}
+
+/*
+ * For ThreadSanitizer: the lock covers the state of an id. What the other thread did happened
+ * before, but nothing but that lock orders it.
+ */
+START_TEST(an_id_is_used_while_its_connection_ends)
+{
+	bool over = false;
+	pthread_t thread;
+	void *result;
+
+	cm_begin();
+	cm_connect();
+	ck_assert_int_eq(pthread_create(&thread, NULL, end_connection, &over), 0);
+	while (!__atomic_load_n(&over, __ATOMIC_RELAXED))
+		sched_yield();
+	ck_assert_int_eq(uses[_i].call(cm_client), uses[_i].result);
+	ck_assert_int_eq(pthread_join(thread, &result), 0);
+	ck_assert_ptr_nonnull(result);
+	cm_end();
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_channel_that_goes_ends_the_connections_of_its_ids, 1, NULL);
@@ -415,6 +497,8 @@ static void fill(Suite *suite)
 	unit_add(suite, a_destroy_waits_for_the_acknowledgement, 1, NULL);
 	unit_add(suite, a_migrated_id_has_it_on_its_new_channel, 1, NULL);
 	unit_add(suite, devices_are_listed_while_ids_come_and_go, 1, NULL);
+	unit_add(suite, an_id_is_used_while_its_connection_ends, sizeof(uses) / sizeof(uses[0]),
+		 NULL);
 }
 
 UNIT_SUITE("rdmacm_ends")

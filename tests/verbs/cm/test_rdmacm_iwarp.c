@@ -297,6 +297,14 @@ START_TEST(a_disconnect_ends_both_queue_pairs)
 }
 END_TEST
 
+START_TEST(a_listener_has_nothing_to_disconnect)
+{
+	cm_begin();
+	CM_REFUSED(rdma_disconnect(cm_listener), EINVAL);
+	cm_end();
+}
+END_TEST
+
 START_TEST(a_rejection_has_its_private_data)
 {
 	cm_begin();
@@ -339,6 +347,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_send_without_a_receive_ends_the_connection, 1, NULL);
 	unit_add(suite, a_bad_key_ends_the_connection, 1, NULL);
 	unit_add(suite, a_disconnect_ends_both_queue_pairs, 1, NULL);
+	unit_add(suite, a_listener_has_nothing_to_disconnect, 1, NULL);
 	unit_add(suite, a_rejection_has_its_private_data, 1, NULL);
 	unit_add(suite, a_port_without_a_listener_resets, 1, NULL);
 }

@@ -10,6 +10,8 @@
 #include <poll.h>
 #include <rdma/rdma_cma.h>
 #include <rdma/rsocket.h>
+#include <signal.h>
+#include <stdlib.h>
 
 #include "tests/support/support.h"
 
@@ -52,7 +54,7 @@ static void stand_in_for_poll_cq(void)
 }
 
 static void (*in_poll)(void);
-static bool has_to_stay_awake;
+static bool has_to_stay_awake, is_interrupted;
 
 /* The libraries call this one. */
 int poll(struct pollfd *fds, nfds_t n, int ms)
@@ -64,6 +66,11 @@ int poll(struct pollfd *fds, nfds_t n, int ms)
 	if (act && ms != 0) {
 		in_poll = NULL;
 		act();
+	}
+	if (is_interrupted) {
+		is_interrupted = false;
+		errno = EINTR;
+		return -1;
 	}
 	return ppoll(fds, n, ms < 0 ? NULL : &ts, NULL);
 }
@@ -222,10 +229,79 @@ START_TEST(a_refused_connect_fails_though_another_thread_takes_the_error)
 }
 END_TEST
 
+/* ---- while raccept sleeps ---- */
+
+/* The sleep for the client accepts for the listener, too, whose channel is empty again. */
+static void another_accepts(void)
+{
+	struct sockaddr_in addr = in_address(PORT);
+
+	ck_assert_int_eq(rconnect(client, (struct sockaddr *)&addr, sizeof(addr)), -1);
+	ck_assert_int_eq(errno, EINPROGRESS);
+	ck_assert_int_eq(events_of(client, POLLOUT, SOON), POLLOUT);
+}
+
+START_TEST(raccept_wakes_up_for_what_another_sleeper_has_accepted)
+{
+	begin();
+	client = rsocket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	ck_assert_int_ge(client, 0);
+	in_poll = another_accepts;
+	server = raccept(listener, NULL, NULL);
+	ck_assert_int_ge(server, 0);
+	ck_assert_ptr_null(in_poll);
+	ck_assert_int_eq(rclose(server), 0);
+	ck_assert_int_eq(rclose(client), 0);
+	ck_assert_int_eq(rclose(listener), 0);
+}
+END_TEST
+
+/* ---- while rclose lingers ---- */
+
+/* A handler with SA_RESTART has run. */
+static void handler_has_run(void)
+{
+	is_interrupted = true;
+}
+
+/* A message is on the wire for so long that rclose has to wait for it. */
+START_TEST(a_signal_does_not_end_the_time_of_SO_LINGER)
+{
+	const struct linger linger = { .l_onoff = 1, .l_linger = SOON };
+	char byte = 0;
+
+	begin();
+	connect_both();
+	ck_assert_int_eq(rsetsockopt(client, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), 0);
+	ck_assert_int_eq(rsend(client, "x", 1, 0), 1);
+	in_poll = handler_has_run;
+	ck_assert_int_eq(rclose(client), 0);
+	ck_assert_ptr_null(in_poll);
+	ck_assert_int_eq(rfcntl(server, F_SETFL, 0), 0);
+	ck_assert_int_eq(rrecv(server, &byte, 1, 0), 1);
+	ck_assert_int_eq(byte, 'x');
+	ck_assert_int_eq(rrecv(server, &byte, 1, 0), 0);
+	ck_assert_int_eq(rclose(server), 0);
+	ck_assert_int_eq(rclose(listener), 0);
+}
+END_TEST
+
+/* The test library has handlers without SA_RESTART. */
+static void setup_distance(void)
+{
+	setenv("DATSIM_LATENCY_NS", "20000000", 1);
+	signal(SIGALRM, SIG_DFL);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+}
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, what_happens_before_a_poll_sleeps_is_not_missed, 3, NULL);
 	unit_add(suite, a_refused_connect_fails_though_another_thread_takes_the_error, 1, NULL);
+	unit_add(suite, raccept_wakes_up_for_what_another_sleeper_has_accepted, 1, NULL);
+	unit_add(suite, a_signal_does_not_end_the_time_of_SO_LINGER, 1, setup_distance);
 }
 
-UNIT_SUITE("rsocket_races")
+/* Not all are on the same fabric. */
+UNIT_SUITE_OF_PROCESSES("rsocket_races")
