@@ -132,6 +132,7 @@ int emu_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, st
 	adapter->qps++;
 	entry = emu_qp_at(w, index);
 	begin_entry(entry);
+	emu_number_begin(w, index);
 	entry->sq = sq;
 	entry->rq = rq;
 	entry->rq.get = entry->rq.put = EMU_FIRST;
@@ -153,7 +154,7 @@ int emu_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, st
 		.base = { .nic = nic,
 			  .ctx = ctx,
 			  .reaped = &entry->reaped,
-			  .number = index + EMU_NUMBER_FIRST },
+			  .number = emu_number_of(w, index) },
 		.entry = entry,
 		.world = w,
 		.sq = emu_at(w, sq.ring),

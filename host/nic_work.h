@@ -256,6 +256,7 @@ struct nic_conn_end_point {
 	uint32_t psn;     /* of the first packet that QP sends */
 	uint16_t adapter; /* nic_attr.number; the backend fills it in */
 	uint16_t port;    /* of the active side's program */
+	uint32_t host;    /* IPv4 address that it is bound to, big-endian; 0: the adapter's */
 	uint8_t retry, rnr_retry; /* for the passive side's QP, which tries as often */
 };
 

@@ -9,7 +9,7 @@
 
 /* The path of a QP that is connected by number: struct nic_qp_path. */
 struct emu_path {
-	uint32_t to; /* index of the peer's QP, if it exists */
+	uint32_t to; /* number of the peer's QP, if it exists */
 	uint32_t sq_psn, rq_psn;
 	uint32_t access, qkey;
 	uint32_t pause_at; /* of a paused QP: requests from here on wait */

@@ -470,7 +470,6 @@ struct emu_fabric {
 
 	uint64_t trace_room; /* bytes of `trace` that may be written; its file grows */
 	emu_flag trace_full;
-
 	uint32_t pool_next; /* first unit never allocated */
 	uint32_t pool_end;
 	emu_ref pool_free[EMU_POOL_CLASSES];
@@ -485,6 +484,7 @@ struct emu_fabric {
 	_Alignas(4 * EMU_LINE) struct emu_qp qp[EMU_QPS + 1]; /* pairs of lines, on one page */
 	struct emu_path path[EMU_QPS + 1];                    /* of the QPs that are `numbered` */
 	uint32_t timer_at[EMU_QPS + 1]; /* the places of their timers on the heap: queue.c */
+	uint16_t qp_lives[EMU_QPS + 1]; /* how many QPs have had the index: number.h */
 	uint32_t members;               /* highest index ever used, and 1 */
 	struct emu_member member[EMU_MEMBERS];
 	struct emu_listener listener[EMU_LISTENERS + 1];

@@ -105,6 +105,7 @@ static void clear_world(struct emu_world *w)
 	CLEAR(w, qps, qp);
 	memset(fab->path, 0, (fab->qps.high + 1) * sizeof(fab->path[0]));
 	memset(fab->timer_at, 0, (fab->qps.high + 1) * sizeof(fab->timer_at[0]));
+	memset(fab->qp_lives, 0, (fab->qps.high + 1) * sizeof(fab->qp_lives[0]));
 	memset(fab->member, 0, fab->members * sizeof(fab->member[0]));
 	fab->members = 0;
 	CLEAR(w, listeners, listener);

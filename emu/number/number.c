@@ -34,14 +34,14 @@ static bool leads_to(struct emu_world *w, const struct emu_qp *from, const struc
 {
 	const struct emu_path *path = path_of(w, from), *other = path_of(w, to);
 
-	return path->to == emu_qp_index(w, to) && path->adapter == to->adapter &&
+	return path->to == emu_number_of(w, emu_qp_index(w, to)) && path->adapter == to->adapter &&
 	       (!path->sends || path->sq_psn == other->rq_psn) && from->sq.get == to->rx_next;
 }
 
 /* The QP to which this one is connected if both agree; NULL: there is none. */
 static struct emu_qp *find_partner(struct emu_world *w, const struct emu_qp *qp)
 {
-	struct emu_qp *to = emu_qp_at(w, path_of(w, qp)->to);
+	struct emu_qp *to = emu_qp_at(w, emu_number_index(path_of(w, qp)->to));
 
 	if (!to->head.live || !to->numbered || !emu_qp_running(to))
 		return NULL;
@@ -114,7 +114,7 @@ static void aim_at_path(struct emu_world *w, struct emu_qp *qp)
 {
 	const struct emu_path *path = path_of(w, qp);
 
-	qp->peer = path->to;
+	qp->peer = emu_number_index(path->to);
 	qp->peer_adapter = adapter_at(w, qp, path->adapter);
 	qp->link = emu_link_get(w, qp->adapter, qp->peer_adapter);
 }
@@ -141,9 +141,24 @@ static bool path_fits(const struct nic_qp_path *path)
 
 uint32_t emu_number_index(uint32_t number)
 {
-	uint32_t index = number - EMU_NUMBER_FIRST;
+	uint32_t mask = number & EMU_NUMBER_LARGE ? EMU_NUMBER_MANY : EMU_NUMBER_FEW;
+	uint32_t index = (number & mask) - EMU_NUMBER_FIRST;
 
 	return index <= EMU_QPS ? index : 0;
+}
+
+uint32_t emu_number_of(struct emu_world *w, uint32_t index)
+{
+	uint32_t before = EMU_AT(w->fab->qp_lives, index) - 1u, low = index + EMU_NUMBER_FIRST;
+
+	if (low <= EMU_NUMBER_FEW)
+		return (before * (EMU_NUMBER_FEW + 1) & (EMU_NUMBER_LARGE - 1)) | low;
+	return EMU_NUMBER_LARGE | (before * (EMU_NUMBER_MANY + 1) & (EMU_NUMBER_LARGE - 1)) | low;
+}
+
+void emu_number_begin(struct emu_world *w, uint32_t index)
+{
+	EMU_AT(w->fab->qp_lives, index)++;
 }
 
 static bool may_be_connected(const struct emu_qp *qp)
@@ -204,7 +219,7 @@ int emu_number_connect(struct nic_qp *base, const struct nic_qp_path *path)
 	    !emu_link_get(w, qp->adapter, adapter_at(w, qp, path->adapter)))
 		return -ENOMEM;
 	before = *own;
-	*own = (struct emu_path){ .to = emu_number_index(path->qp),
+	*own = (struct emu_path){ .to = path->qp,
 				  .sq_psn = path->sq_psn,
 				  .rq_psn = path->rq_psn,
 				  .access = path->access,

@@ -13,16 +13,33 @@
 
 #include "emu/fabric/fabric.h"
 
-/* A QP's number is its index plus this: 0 and 1 are QPs of management, and a few more are odd. */
+/*
+ * A QP's number is its index plus EMU_NUMBER_FIRST, for 0 and 1 are QPs of management, and a few
+ * more are odd; and above that a count of the QPs that had the index before. So a QP that is
+ * created does not have the number of one that was just destroyed: programs remember peers by their
+ * number, and a packet in flight to the old QP must not reach the new one. Few fabrics have many
+ * QPs, so a number comes in two forms:
+ *
+ *	bit 23 clear   11 bits of the count, 12 of the index
+ *	bit 23 set     4 bits of the count, 19 of the index
+ */
 #define EMU_NUMBER_FIRST 16u
-_Static_assert(EMU_QPS + EMU_NUMBER_FIRST < 1u << 24, "a number has 24 bits");
+#define EMU_NUMBER_LARGE 0x800000u
+#define EMU_NUMBER_FEW   0xfffu
+#define EMU_NUMBER_MANY  0x7ffffu
+_Static_assert(EMU_QPS + EMU_NUMBER_FIRST < EMU_NUMBER_MANY,
+	       "and none is that of groups, all ones");
 
 /* `peer_epoch` of a QP without a peer, different for each. */
 #define EMU_NUMBER_NOBODY 0x80000000u
 
 int emu_number_connect(struct nic_qp *qp, const struct nic_qp_path *path);
-/* The index of a number's QP; 0: no QP can have it. */
+/* The index of a number's QP, which need not have that number now; 0: no QP can have it. */
 uint32_t emu_number_index(uint32_t number);
+/* The number of the QP that has this index now, or had it last. */
+uint32_t emu_number_of(struct emu_world *w, uint32_t index);
+/* A QP begins to have this index. */
+void emu_number_begin(struct emu_world *w, uint32_t index);
 /* The QP ends: its peer is alone from now on. */
 void emu_number_end(struct emu_world *w, struct emu_qp *qp);
 

@@ -169,7 +169,7 @@ static void take_datagram(struct emu_world *w, const struct emu_qp *qp,
 	uint8_t *message = (uint8_t *)(letter + 1);
 
 	letter->adapter = to->adapter;
-	letter->to = emu_number_index(to->qp);
+	letter->to = to->qp;
 	letter->qkey = to->qkey;
 	letter->sl = to->sl;
 	letter->global = to->global;
@@ -229,7 +229,7 @@ static void send_datagram(struct emu_world *w, struct emu_qp *qp, uint32_t index
 	if (letter->group)
 		send_to_group(w, qp, index, letter);
 	else
-		schedule_packet(w, qp, index, letter->to,
+		schedule_packet(w, qp, index, emu_number_index(letter->to),
 				put_on_wire(w, qp, link_to(w, qp, letter->adapter), wqe->length));
 }
 
@@ -337,9 +337,16 @@ uint32_t emu_unreliable_to(struct emu_world *w, const struct emu_event *event)
 {
 	const struct emu_qp *qp = emu_qp_at(w, event->qp);
 	uint32_t to = qp->kind == NIC_QP_DATAGRAM ? event->packet & PACKET_MASK
-						  : path_of(w, qp)->to;
+						  : emu_number_index(path_of(w, qp)->to);
 
 	return to <= EMU_QPS ? to : 0;
+}
+
+/* Another QP may have the index by now. */
+static bool is_for(struct emu_world *w, const struct emu_letter *letter, const struct emu_qp *to)
+{
+	return letter->to == emu_number_of(w, emu_qp_index(w, to)) &&
+	       letter->adapter == to->adapter;
 }
 
 static bool find_request(struct emu_world *w, const struct emu_event *event,
@@ -364,7 +371,7 @@ static bool find_request(struct emu_world *w, const struct emu_event *event,
 	to = emu_qp_at(w, emu_unreliable_to(w, event));
 	letter = emu_letter(u->swqe);
 	if (to->head.live && to->kind == qp->kind && to->state == EMU_QP_UNANSWERED &&
-	    (letter->group || to->adapter == letter->adapter))
+	    (letter->group || is_for(w, letter, to)))
 		u->qp = to;
 	return true;
 }

@@ -29,7 +29,7 @@
  */
 struct emu_letter {
 	uint64_t arrival; /* of its first packet, at the earliest */
-	uint32_t to;      /* the receiver's QP; 0: none */
+	uint32_t to;      /* number of the receiver's QP */
 	uint32_t qkey;
 	uint32_t left;    /* packets that have neither arrived nor been lost; 0: complete */
 	uint32_t packet;  /* the next one to come off the wire */

@@ -129,7 +129,7 @@ static void note_sender(struct emu_world *w, const struct emu_unanswered *u)
 
 	if (cq->put - cq->get >= cq->limit)
 		return;
-	cqe->src_qp = emu_qp_index(w, u->sender) + EMU_NUMBER_FIRST;
+	cqe->src_qp = emu_number_of(w, emu_qp_index(w, u->sender));
 	cqe->src_adapter = u->sender->adapter;
 	cqe->src_sl = emu_letter(u->swqe)->sl;
 }
@@ -269,7 +269,8 @@ static bool leads_back(struct emu_world *w, const struct emu_unanswered *u)
 {
 	const struct emu_path *back = path_of(w, u->qp);
 
-	return back->to == emu_qp_index(w, u->sender) && back->adapter == u->sender->adapter;
+	return back->to == emu_number_of(w, emu_qp_index(w, u->sender)) &&
+	       back->adapter == u->sender->adapter;
 }
 
 /* ---- placement=tail, placement=random ---- */

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Open MPI over UCX, as an ordinary user: four ranks, which join a fabric by its name.
+# Open MPI over UCX and over libfabric, as an ordinary user: four ranks, which join a fabric by its
+# name.
 . "$(dirname "$0")/begin.sh"
 needs libibverbs openmpi-bin mpirun
 python=/usr/bin/python3
@@ -11,8 +12,19 @@ export DATSIM_FABRIC=mpi.$$ UCX_TLS=rc_v,self
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # Short names: its sockets are below it.
 export TMPDIR=/tmp
-echo 1..1
-prints "a ring, an all-to-all and a long message, of four ranks" 12 \
-	'^rank [0-3]: the (ring|all-to-all|long message) is right$' \
-	"$datsim" run -- mpirun --oversubscribe -np 4 --mca pml ucx --mca osc ucx --mca btl self \
-	$python "$top_srcdir/tests/verbs/mpi_ring.py"
+
+# ranks OVER OPTIONS OF MPIRUN
+ranks() {
+	over=$1
+	shift
+	prints "a ring, an all-to-all and a long message, of four ranks over $over" 12 \
+		'^rank [0-3]: the (ring|all-to-all|long message) is right$' \
+		"$datsim" run -- mpirun --oversubscribe -np 4 "$@" --mca btl self \
+		$python "$top_srcdir/tests/verbs/mpi_ring.py"
+}
+
+echo 1..3
+ranks UCX --mca pml ucx --mca osc ucx
+for provider in 'verbs;ofi_rxm' 'verbs;ofi_rxd'; do
+	ranks $provider --mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include $provider
+done

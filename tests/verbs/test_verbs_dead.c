@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A peer in another process that is killed, or exits without closing its device: the survivor's
- * queue pair finds out by its own timer and retries, and nothing of the dead process is left.
+ * Peers that are gone. One in another process that is killed, or exits without closing its device:
+ * the survivor's queue pair finds out by its own timer and retries, and nothing of the dead process
+ * is left. And a queue pair that is destroyed: a new one has another number than those before it,
+ * and gets nothing that was sent to these.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -18,6 +20,8 @@
 #define AGAIN        3
 #define PROCESSES    80 /* more than a fabric has adapters */
 #define FABRIC_BYTES 48
+#define MANY         40
+#define ROOMY        4200 /* more QPs than the shorter form of a number has indices */
 
 static struct verbs_end own;
 
@@ -250,12 +254,181 @@ START_TEST(a_process_that_does_not_close_leaves_no_adapter)
 }
 END_TEST
 
+/* ---- a queue pair that is replaced ---- */
+
+static struct verbs_end a, b;
+
+/* Another QP in place of the old one, ready for what the old one was. */
+static void replace_receiver(void)
+{
+	static const enum ibv_qp_state states[] = { IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS };
+
+	ck_assert_int_eq(ibv_destroy_qp(b.qp), 0);
+	verbs_make_qp(&b);
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(verbs_modify(&b, &a, states[i]), 0);
+	ck_assert_int_eq(verbs_recv(&b, 1, 0, 100), 0);
+}
+
+static void post_datagram(struct ibv_ah *ah, uint32_t qpn)
+{
+	struct ibv_sge sge = { (uintptr_t)a.buffer, 8, a.mr->lkey };
+	struct ibv_send_wr wr = { .sg_list = &sge,
+				  .num_sge = 1,
+				  .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED },
+			   *bad;
+
+	wr.wr.ud.ah = ah;
+	wr.wr.ud.remote_qpn = qpn;
+	wr.wr.ud.remote_qkey = VERBS_QKEY;
+	ck_assert_int_eq(ibv_post_send(a.qp, &wr, &bad), 0);
+}
+
+static enum ibv_wc_status status_at(struct verbs_end *end)
+{
+	struct ibv_wc wc = { .status = IBV_WC_GENERAL_ERR };
+
+	ck_assert(verbs_poll(end, &wc));
+	return wc.status;
+}
+
+static void expect_nothing(struct verbs_end *end)
+{
+	struct ibv_wc wc;
+
+	for (int i = 0; i < 100; i++)
+		ck_assert_int_eq(ibv_poll_cq(end->cq, 1, &wc), 0);
+}
+
+static int by_number(const void *x, const void *y)
+{
+	uint32_t one = *(const uint32_t *)x, other = *(const uint32_t *)y;
+
+	return one < other ? -1 : one > other;
+}
+
+START_TEST(one_that_is_created_has_the_number_of_none_before_it)
+{
+	uint32_t numbers[MANY];
+
+	verbs_begin(&a, &b);
+	for (int i = 0; i < MANY; i++) {
+		numbers[i] = b.qp->qp_num;
+		ck_assert_uint_lt(numbers[i], 0xffffff);
+		ck_assert_int_eq(ibv_destroy_qp(b.qp), 0);
+		verbs_make_qp(&b);
+	}
+	qsort(numbers, MANY, sizeof(numbers[0]), by_number);
+	for (int i = 1; i < MANY; i++)
+		ck_assert_uint_ne(numbers[i - 1], numbers[i]);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
+START_TEST(a_datagram_for_one_that_was_destroyed_is_dropped)
+{
+	struct ibv_ah_attr attr = { .port_num = 1 };
+	struct ibv_ah *ah;
+	uint32_t old;
+
+	verbs_begin_of(&a, &b, IBV_QPT_UD);
+	attr.dlid = b.port.lid;
+	ah = ibv_create_ah(a.pd, &attr);
+	ck_assert_ptr_nonnull(ah);
+	old = b.qp->qp_num;
+	post_datagram(ah, old); /* in flight when the receiver is replaced */
+	replace_receiver();
+	ck_assert_int_eq((int)status_at(&a), (int)IBV_WC_SUCCESS);
+	expect_nothing(&b);
+	post_datagram(ah, old);
+	ck_assert_int_eq((int)status_at(&a), (int)IBV_WC_SUCCESS);
+	expect_nothing(&b);
+	post_datagram(ah, b.qp->qp_num);
+	ck_assert_int_eq((int)status_at(&a), (int)IBV_WC_SUCCESS);
+	ck_assert_int_eq((int)status_at(&b), (int)IBV_WC_SUCCESS);
+	ck_assert_int_eq(ibv_destroy_ah(ah), 0);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
+START_TEST(a_request_to_one_that_was_destroyed_finds_no_peer)
+{
+	verbs_begin(&a, &b);
+	replace_receiver();
+	ck_assert_int_eq(verbs_send(&a, &b, IBV_WR_SEND, 8, 0), 0);
+	ck_assert_int_eq((int)status_at(&a), (int)IBV_WC_RETRY_EXC_ERR);
+	expect_nothing(&b);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
+START_TEST(an_unreliable_message_to_one_that_was_destroyed_is_dropped)
+{
+	verbs_begin_of(&a, &b, IBV_QPT_UC);
+	replace_receiver();
+	ck_assert_int_eq(verbs_send(&a, &b, IBV_WR_SEND, 8, 0), 0);
+	ck_assert_int_eq((int)status_at(&a), (int)IBV_WC_SUCCESS);
+	expect_nothing(&b);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
+/* The pair of the test, whose numbers have the longer form. */
+static void begin_behind_many(struct ibv_qp **others)
+{
+	verbs_open(&a, 0);
+	verbs_open(&b, 1);
+	for (int i = 0; i < ROOMY; i++) {
+		verbs_make_qp(&a);
+		others[i] = a.qp;
+	}
+	verbs_make_qp(&a);
+	verbs_make_qp(&b);
+	for (int state = IBV_QPS_INIT; state <= IBV_QPS_RTS; state++) {
+		ck_assert_int_eq(verbs_modify(&a, &b, (enum ibv_qp_state)state), 0);
+		ck_assert_int_eq(verbs_modify(&b, &a, (enum ibv_qp_state)state), 0);
+	}
+}
+
+START_TEST(thousands_have_a_number_each_and_are_replaced_likewise)
+{
+	static struct ibv_qp *others[ROOMY];
+	static uint32_t numbers[ROOMY + 2];
+
+	begin_behind_many(others);
+	for (int i = 0; i < ROOMY; i++)
+		numbers[i] = others[i]->qp_num;
+	numbers[ROOMY] = a.qp->qp_num;
+	numbers[ROOMY + 1] = b.qp->qp_num;
+	qsort(numbers, ROOMY + 2, sizeof(numbers[0]), by_number);
+	for (int i = 1; i < ROOMY + 2; i++)
+		ck_assert_uint_ne(numbers[i - 1], numbers[i]);
+	ck_assert_int_eq(verbs_recv(&b, 1, 0, 100), 0);
+	ck_assert_int_eq(verbs_send(&a, &b, IBV_WR_SEND, 8, 0), 0);
+	ck_assert_int_eq((int)status_at(&a), (int)IBV_WC_SUCCESS);
+	ck_assert_int_eq((int)status_at(&b), (int)IBV_WC_SUCCESS);
+	replace_receiver();
+	ck_assert_int_eq(verbs_send(&a, &b, IBV_WR_SEND, 8, 0), 0);
+	ck_assert_int_eq((int)status_at(&a), (int)IBV_WC_RETRY_EXC_ERR);
+	expect_nothing(&b);
+	for (int i = 0; i < ROOMY; i++)
+		ck_assert_int_eq(ibv_destroy_qp(others[i]), 0);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_request_to_a_dead_peer_ends_when_its_retries_do, 9, NULL);
 	unit_add(suite, a_request_that_waits_when_its_peer_dies_ends_too, 3, NULL);
 	unit_add(suite, a_receive_is_left_posted_when_the_peer_dies, 3, NULL);
 	unit_add(suite, a_process_that_does_not_close_leaves_no_adapter, 1, NULL);
+	unit_add(suite, one_that_is_created_has_the_number_of_none_before_it, 1, NULL);
+	unit_add(suite, a_datagram_for_one_that_was_destroyed_is_dropped, 1, NULL);
+	unit_add(suite, a_request_to_one_that_was_destroyed_finds_no_peer, 1, NULL);
+	unit_add(suite, an_unreliable_message_to_one_that_was_destroyed_is_dropped, 1, NULL);
+	unit_add(suite, thousands_have_a_number_each_and_are_replaced_likewise, 1, NULL);
 }
 
 UNIT_SUITE("verbs_dead")

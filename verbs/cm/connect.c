@@ -107,6 +107,14 @@ static void set_depths(struct cm_id *id, const struct rdma_conn_param *param, bo
 	id->initiator_depth = least_of(device.max_qp_init_rd_atom, out);
 }
 
+/* The peer hears the address that the program bound the id to, also if it is of this machine. */
+static uint32_t bound_host(const struct cm_id *id)
+{
+	const struct sockaddr_in *own = &id->base.route.addr.src_sin;
+
+	return own->sin_family == AF_INET ? own->sin_addr.s_addr : 0;
+}
+
 static void set_near(struct cm_id *id, const struct rdma_conn_param *param)
 {
 	uint32_t qp = param ? param->qp_num : 0;
@@ -121,6 +129,7 @@ static void set_near(struct cm_id *id, const struct rdma_conn_param *param)
 		 */
 		.psn = cm_is_datagram(id) ? cm_datagram_qkey(id) : id->near.psn,
 		.port = cm_port(&id->base.route.addr.src_addr),
+		.host = bound_host(id),
 		/* Programs ask for more than a QP can: that is as many as it can. */
 		.retry = param ? least_of(param->retry_count, RETRIES) : RETRIES,
 		.rnr_retry = param ? least_of(param->rnr_retry_count, RETRIES) : RETRIES,

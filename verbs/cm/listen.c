@@ -179,6 +179,8 @@ static void set_addresses(struct cm_id *child, const struct cm_listener *listene
 	       sizeof(struct sockaddr_in));
 	cm_set_port(&addr->src_addr, port);
 	memcpy(&addr->dst_storage, &conn->remote, sizeof(conn->remote));
+	if (conn->by.host && addr->dst_addr.sa_family == AF_INET)
+		addr->dst_sin.sin_addr.s_addr = conn->by.host;
 	cm_set_port(&addr->dst_addr, conn->by.port);
 }
 

@@ -31,6 +31,21 @@ START_TEST(a_request_says_who_asks_and_what_for)
 }
 END_TEST
 
+/* libfabric's ofi_rxm knows its peers by the addresses that they listen at, and binds to those. */
+START_TEST(a_request_comes_from_the_address_that_the_client_is_bound_to)
+{
+	struct sockaddr_in in = cm_address("127.0.0.1", 0);
+
+	cm_begin();
+	ck_assert_int_eq(rdma_bind_addr(cm_client, (struct sockaddr *)&in), 0);
+	cm_ask();
+	ck_assert_uint_eq(rdma_get_dst_port(cm_server), rdma_get_src_port(cm_client));
+	ck_assert_uint_eq(cm_client->route.addr.src_sin.sin_addr.s_addr, in.sin_addr.s_addr);
+	ck_assert_uint_eq(cm_server->route.addr.dst_sin.sin_addr.s_addr, in.sin_addr.s_addr);
+	cm_end();
+}
+END_TEST
+
 START_TEST(both_sides_are_connected_with_what_was_agreed)
 {
 	struct ibv_qp_init_attr init;
@@ -447,6 +462,7 @@ END_TEST
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_request_says_who_asks_and_what_for, 1, NULL);
+	unit_add(suite, a_request_comes_from_the_address_that_the_client_is_bound_to, 1, NULL);
 	unit_add(suite, both_sides_are_connected_with_what_was_agreed, 1, NULL);
 	unit_add(suite, more_than_7_retries_are_7, 1, NULL);
 	unit_add(suite, a_message_goes_through_the_calls_of_rdma_verbs_h, 1, NULL);
