@@ -28,7 +28,7 @@ echo 'fault link emu1>b drop' > actor.dsim
 echo 'fault qp emu1.ep rnr' > ep.dsim
 echo 'fault link emu1>emu0 dorp' > word.dsim
 
-echo 1..88
+echo 1..89
 expect 0 'left +nothing' run -- "$top/examples/srq_server"
 expect 0 '800 RECV, .*12 ASYNC_SRQ_LOW_WATERMARK' run "$top/examples/srq_server"
 expect 0 '400 replies verified' run --quiet "$top/examples/srq_server"
@@ -136,6 +136,21 @@ limited() {
 	[ $status = 5 ] && grep -q 'cut  *the program ended without closing' out
 }
 holds "a limit of files does not end the tool" limited
+# Room for the trace, and not for the command, which is long.
+unnamed() {
+	# shellcheck disable=SC2016
+	set -- sh -c '"$0" emu0 close || true' "$forgets" "$(printf %066000d 0)"
+	"$datsim" run --trace long.trace "$@" > /dev/null 2>&1
+	sed -i '/^# command=/d' long.trace
+	# shellcheck disable=SC2016
+	sh -c 'ulimit -f 128; exec "$@"' - "$datsim" run --trace short.trace "$@" > out 2>&1
+	status=$?
+	cut -b 1-200 out
+	[ $status = 2 ] && grep -q '^datsim: cannot write short.trace: File too large' out &&
+		grep -q '^  the trace is there, but without the command' out &&
+		cmp long.trace short.trace
+}
+holds "a trace without room for its command stays" unnamed
 printf '\357\273\277# of an editor\n' | cat - never.dsim > marked.dsim
 expect 1 'marked.dsim:2: ' run --script marked.dsim "$top/examples/srq_server"
 expect 1 'opened no simulated adapter: nothing was tested' run true

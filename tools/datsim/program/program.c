@@ -31,8 +31,7 @@
 #include "tools/datsim/script/hostile.h"
 #include "tools/datsim/show/capture/live.h"
 
-#define LOOK_NS 200000000
-
+#define LOOK_NS           200000000
 #define EXIT_SIGNAL_ABOVE 128
 
 struct program {
@@ -378,8 +377,9 @@ static int run_and_report(struct program *program, const char *trace, const char
 	else if (is_traced(program) && (program->ended.by || code > EXIT_SIGNAL_ABOVE))
 		hang_tell_ended(trace, &program->hung);
 	/* Several programs in real time cannot be replayed. */
-	if (program->trace && (!program->several.count || program->several.lockstep))
-		origin_insert_file(program->trace, command);
+	if (program->trace && (!program->several.count || program->several.lockstep) &&
+	    !origin_insert_file(program->trace, command))
+		verdict = EXIT_USAGE;
 	output_restore(out);
 	if (is_traced(program))
 		program_report_all(program, trace, code, &verdict);
