@@ -28,7 +28,7 @@ echo 'fault link emu1>b drop' > actor.dsim
 echo 'fault qp emu1.ep rnr' > ep.dsim
 echo 'fault link emu1>emu0 dorp' > word.dsim
 
-echo 1..89
+echo 1..97
 expect 0 'left +nothing' run -- "$top/examples/srq_server"
 expect 0 '800 RECV, .*12 ASYNC_SRQ_LOW_WATERMARK' run "$top/examples/srq_server"
 expect 0 '400 replies verified' run --quiet "$top/examples/srq_server"
@@ -170,6 +170,35 @@ behaves=$top/tests/datsim/behaves
 holds "the account names programs by node" nodes fail 7 ' left srv-emu0.ia1 '
 holds "and has a line for what each of them left" nodes leave 0 \
 	' left srv-emu0.ia1 left cli-emu0.ia1 '
+# never SAYS LINE: what is said of a line that never acts, of a script for the nodes srv and cli
+never() {
+	echo "$2" > never-node.dsim
+	"$datsim" run --lockstep --script never-node.dsim -- --node srv "$behaves" leave + \
+		--node cli "$behaves" leave > out 2>&1
+	cat out
+	grep -q "^never-node.dsim:1: .*: 0 times$1\$" out
+}
+# passed SAYS LINE: the same for the one program of the script
+passed() {
+	echo "$2" > passed.dsim
+	"$datsim" run --script passed.dsim "$forgets" emu0 close > out 2>&1
+	cat out
+	grep -q "^passed.dsim:1: .*; passed: $1\$" out
+}
+allows='; "optional" allows that'
+holds "a node that is nearly one" never "$allows; did you mean srv?" 'fault kill svr at 1us'
+holds "a node that is none" never "$allows; no node other took part, but srv, cli" \
+	'fault kill other at 1us'
+holds "a node of a turn" never '; did you mean cli?' 'turn srv call=99 to=cly'
+holds "an adapter of a node" never "$allows; did you mean cli?" 'fault adapter clj fatal at 1us'
+holds "a node that takes part" never "$allows" 'fault kill srv at 1s'
+never_fails='fail DAT_INTERNAL_ERROR'
+holds "no calls of another node" never "$allows; passed: no call; did you mean cli?" \
+	"fault call dat_ep_post_send actor=clu $never_fails"
+holds "calls of the program" passed '[0-9]* calls: .*' \
+	"fault call dat_ep_post_send actor=emu0 $never_fails"
+holds "no calls of another adapter" passed 'no call' \
+	"fault call dat_ep_post_send actor=emu1 $never_fails"
 only_a_device() {
 	"$datsim" run -- ibv_devinfo > out 2>&1
 	grep -q '^  it opened a simulated device, but made no object on it: nothing was' out &&
