@@ -45,6 +45,12 @@ show --color red
 show --width 39
 show --width 2001
 run --hostile rude
+run --addresses 1.2.3
+run --addresses 10.1.2.0
+run --addresses 10.1.2.3/24
+run --addresses 10.1.2.0/29
+run --addresses 127.0.0.0/8
+run --addresses 0.0.0.0/8
 run --hang never
 run --hang 1.2.3
 sweep --color red

@@ -296,8 +296,8 @@ static const struct option options[] = {
 	  .repeats = true, .take = alias_take, OPTION_SETS(struct program, aliases),
 	  .wants = "NAME=ADAPTER, without blanks, quotes, \\ or #, and 64 times at most" },
 	{ "--addresses", "NETWORK",
-	  "the network of the adapters' IPv4 addresses (default: 198.18.0.0/16)", OPTION_TEXT,
-	  .wants = "a network", OPTION_SETS(struct program, addresses) },
+	  "the network of the adapters' IPv4 addresses (default: 198.18.0.0/16)", OPTION_OWN,
+	  .take = addresses_take, .wants = NETWORK_WANTS, OPTION_SETS(struct program, addresses) },
 	{ "--lockstep", NULL,
 	  "the threads of all processes run one at a time, in virtual time: the same seed gives "
 	  "the same trace, byte for byte, unless the trace says `preempted`. A thread that blocks "
