@@ -30,7 +30,7 @@ value() {
 is() { [ "$(value "$1" "$2")" = "$3" ] || { value "$1" "$2" && false; }; }
 only_files() { ! find "$1" -type f ! -name '*.dsim' ! -name '*.position' | grep .; }
 
-echo 1..101
+echo 1..103
 
 # ---- a program ----
 cp "$planted/credit" credit
@@ -215,6 +215,13 @@ done
 expect 0 'not shrunk: give the program' merge --out all raw1 raw2 raw3
 expect 0 'is shrunk: [0-9]+ lines?, exit-' merge all -- ./credit
 expect 2 'expected folders' merge -- ./credit
+cp -R all long
+for entry in long/exit-*.dsim; do
+	yes 'fault link emu0>emu1 drop nth=9 optional' | head -n 256 >> "$entry"
+done
+expect 1 'expected at most 256 fault lines' explore --runs "$runs" --store long -- ./credit
+holds "a failure with too many rules does not count as one that fails again" \
+	eval '! grep "still fails" out && grep "has no schedule for these programs" out'
 expect 0 'all: [1-9] failures?, 0 of them new to it; 150 schedules of 3 shards' merge --coverage \
 	--json all.json all
 holds "nothing is left to shrink" is all.json 'all(f["shrunk"] for f in j["failures"])' True

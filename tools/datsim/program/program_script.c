@@ -11,6 +11,7 @@
 #include "tools/datsim/run/passed.h"
 
 #define NODES_SHOWN 8
+#define FAULTS_MOST 256 /* NIC_FAULT_RULES in host/nic_fault.h */
 
 /* ---- words ---- */
 
@@ -139,6 +140,23 @@ static void add_turn(struct program_script *ps, const struct statement *st)
 
 /* ---- a whole script ---- */
 
+/* libdat refuses more when the program opens its adapter. */
+static bool has_room(struct program_script *ps, struct text *error)
+{
+	const struct statement *st;
+	int rules = 0;
+
+	for (st = ps->script.statements; st; st = st->next) {
+		if (st->kind != STATEMENT_FAULT || ++rules <= FAULTS_MOST)
+			continue;
+		diag_add(&ps->script.diag, st->at,
+			 "expected at most %d fault lines, found one more", FAULTS_MOST);
+		text_add(error, "%s", text_of(&ps->script.diag.text));
+		return false;
+	}
+	return true;
+}
+
 bool program_script_load(struct program_script *ps, const char *name, const char *text,
 			 size_t length, bool several, struct text *error)
 {
@@ -153,6 +171,8 @@ bool program_script_load(struct program_script *ps, const char *name, const char
 		text_add(error, "%s", text_of(&ps->script.diag.text));
 		return false;
 	}
+	if (!has_room(ps, error))
+		return false;
 	if (ps->script.turns_in_order)
 		text_add(&ps->turns, "order");
 	for (st = ps->script.statements; st; st = st->next) {
