@@ -69,7 +69,7 @@ expect 0 'DATSIM_SCRIPT +set' info
 status=$?
 holds "a program by itself is told that it needs datsim run" [ $status -ne 0 ]
 holds "and what for" grep -q 'DATSIM_SCRIPT=faults.dsim: expected the program to be run by' out
-expect 2 'the name of the script is empty' run --quiet --script '' "$top/examples/srq_server"
+expect 2 "--script wants a file, got ''" run --quiet --script '' "$top/examples/srq_server"
 DATSIM_SCRIPT=
 expect 2 'the name of the script is empty' run --quiet "$top/examples/srq_server"
 unset DATSIM_SCRIPT

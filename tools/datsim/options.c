@@ -197,8 +197,14 @@ static bool take_value(const struct option *option, void *member, const char *va
 		return option->take(member, value);
 	default:
 		*(const char **)member = value;
-		return true;
+		return *value;
 	}
+}
+
+bool file_take(void *member, const char *value)
+{
+	*(const char **)member = value;
+	return *value && strcmp(value, "-") != 0;
 }
 
 /* ---- a command line ---- */

@@ -315,8 +315,8 @@ static const struct option options[] = {
 	  "a uDAPL program uses the passthrough (DAT_PROVIDER=hw), and that the fabric as its "
 	  "hardware: what it would run on a device, without one",
 	  OPTION_FLAG, OPTION_SETS(struct program, several.over_verbs) },
-	{ "--trace", "FILE", "keep the trace, for `datsim show FILE`", OPTION_TEXT,
-	  .wants = "a file to write", OPTION_SETS(struct program, trace) },
+	{ "--trace", "FILE", "keep the trace, for `datsim show FILE`", OPTION_OWN,
+	  .take = file_take, .wants = "a file to write", OPTION_SETS(struct program, trace) },
 	{ "--capture", "FILE",
 	  "write the packets for Wireshark while they pass, as `datsim show --pcapng` does. With - "
 	  "as FILE they are the standard output, and what the programs print goes to stderr: "
@@ -400,7 +400,7 @@ static bool program_split(struct program *program)
 	while (*word && !programs_is_separator(*word))
 		word++;
 	if (!*word && !program->several.lockstep)
-		return true;
+		return program_has_no_node("run", program->argv);
 	if (program->script && !program->several.lockstep) {
 		usage_error("run", "--script is for one program, or for several with --lockstep");
 		return false;
