@@ -400,8 +400,8 @@ static void take_state(struct watch *watch, const struct trace_line *line)
 	} else if (span_is(line->verb, "retry")) {
 		one->again = true;
 	} else if (span_is(line->verb, "path") && trace_value(line, "rnr_retry").length) {
-		one->limited = true;
 		one->rnr_retry = trace_number(line, "rnr_retry");
+		one->limited = one->rnr_retry < RNR_FOR_EVER;
 	}
 }
 
