@@ -178,12 +178,16 @@ static void set_mtu(struct emu_world *w, struct emu_qp *qp, uint32_t mtu)
 	emu_trace(w, EMU_QP " path mtu=%u", EMU_QP_OF(w, qp), mtu);
 }
 
-/* How often a request is tried again after an RNR NAK; not told if that is without an end. */
+/*
+ * How often a request is tried again after an RNR NAK. Without an end is the usual, which is told
+ * only if it was otherwise.
+ */
 static void trace_retries(struct emu_world *w, const struct emu_qp *qp, const struct emu_path *own,
 			  const struct emu_path *before)
 {
-	if (own->sends && own->rnr_retry != EMU_RNR_RETRY_FOREVER &&
-	    (!before->sends || own->rnr_retry != before->rnr_retry))
+	uint32_t told = before->sends ? before->rnr_retry : EMU_RNR_RETRY_FOREVER;
+
+	if (own->sends && own->rnr_retry != told)
 		emu_trace(w, EMU_QP " path rnr_retry=%u", EMU_QP_OF(w, qp), own->rnr_retry);
 }
 

@@ -75,12 +75,14 @@ static const struct row {
 
 /* RNR NAKs that a QP gets, whose message then fails, and which it may get: rnr_retry=1. */
 #define REFUSED(naks)                                                       \
-	"3 emu0.qp2 create type=RC qpn=18 send=cq1 recv=cq1\n"              \
-	"3 emu0.qp2 path rnr_retry=1\n"                                     \
+	"3 emu0.qp2 create type=RC qpn=18 send=cq1 recv=cq1\n" LIMIT        \
 	"3 emu0.qp2 post_send bytes=64 segments=1 message=1 wr_id=1\n" naks \
 	"3 emu0.qp2 complete op=SEND status=RECEIVER_NOT_READY bytes=0 message=1"
-#define NAK "3 emu1.qp2 packet to=emu0.qp2 op=RNR_NAK message=1 psn=16777215\n"
-#define ACK "3 emu1.qp2 packet to=emu0.qp2 op=ACK message=1 psn=16777215\n"
+#define LIMIT    "3 emu0.qp2 path rnr_retry=1\n"
+#define NO_LIMIT "3 emu0.qp2 path rnr_retry=7\n"
+#define RESET    "3 emu0.qp2 state from=ERR to=RESET by=ibv_modify_qp\n"
+#define NAK      "3 emu1.qp2 packet to=emu0.qp2 op=RNR_NAK message=1 psn=16777215\n"
+#define ACK      "3 emu1.qp2 packet to=emu0.qp2 op=ACK message=1 psn=16777215\n"
 
 static const struct row refusals[] = {
 	{ NULL, REFUSED(NAK NAK), NULL },
@@ -91,6 +93,13 @@ static const struct row refusals[] = {
 	{ NULL, REFUSED("3 emu0>emu1 duplicate rule=1 op=SEND_ONLY from=emu0.qp2\n" NAK NAK NAK),
 	  NULL },
 	{ NULL, REFUSED("3 emu0.qp2 retry try=1 message=1 packet=0\n" NAK NAK NAK), NULL },
+	/* No line tells of retries without an end: a QP that is reset may have those next. */
+	{ NULL, REFUSED(NAK NAK) "\n" RESET NAK NAK NAK "4 emu0.qp2 heard", NULL },
+	{ NULL,
+	  REFUSED(NAK NAK) "\n" NO_LIMIT NAK NAK NAK NAK NAK NAK NAK NAK NAK "4 emu0.qp2 heard",
+	  NULL },
+	{ NULL, REFUSED(NAK NAK) "\n" RESET LIMIT NAK NAK NAK "4 emu0.qp2 heard",
+	  "a QP tries no more often than it may after RNR NAKs: emu1" },
 };
 
 static void read_lines(struct watch *watch, char text[8192], const struct row *row)

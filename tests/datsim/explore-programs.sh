@@ -225,7 +225,7 @@ expect 2 'opened no simulated adapter: nothing was explored' explore -- true
 expect 2 'expected one script, or' explore --out x --
 expect 127 'exits with 127 without any fault: nothing was explored' explore -- ./nonesuch
 expect 2 'hang wants seconds from 0.01 to 3600, got .long.' explore --hang long -- true
-mkdir taken.dsim # so it cannot be written, although its folder can
+ln -s nowhere/x taken.dsim # so it cannot be written, although its folder can
 expect 7 'cannot write taken.dsim' explore --runs 50 --out taken.dsim -- "$behaves" fail
 export DATSIM_FABRIC=shared
 expect 2 'DATSIM_FABRIC is set' explore -- "$behaves"

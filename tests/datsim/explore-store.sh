@@ -30,7 +30,7 @@ value() {
 is() { [ "$(value "$1" "$2")" = "$3" ] || { value "$1" "$2" && false; }; }
 only_files() { ! find "$1" -type f ! -name '*.dsim' ! -name '*.position' | grep .; }
 
-echo 1..101
+echo 1..108
 
 # ---- a program ----
 cp "$planted/credit" credit
@@ -119,6 +119,11 @@ expect 0 '^coverage of 50 schedules:' explore --runs 50 --faults all,break --cov
 	--json c.json -- "$planted/flush-fixed"
 holds "a table has what was reached" grep -qE '^    ep CONNECTED > DISCONNECTED +[0-9]+ +[0-9]' out
 holds "and what was not" grep -qE '^    never reached: .*BIND' out
+"$datsim" explore --runs 3 --store untold clean.dsim > out
+uncovered='^coverage of 0 schedules: none has run with --coverage$'
+expect 0 "$uncovered" explore --runs 3 --store untold --resume --coverage clean.dsim
+holds "what was not looked at is not said to be missed" eval '! grep "never reached" out'
+expect 0 "$uncovered" merge untold --coverage
 causes() {
 	sed -n 's/^\t\(ROW\|INVALID\)(\([A-Z_]*\),.*/\2/p' "$source/emu/wire/cause.c" |
 		grep -v NONE | sort > a
@@ -215,6 +220,15 @@ done
 expect 0 'not shrunk: give the program' merge --out all raw1 raw2 raw3
 expect 0 'is shrunk: [0-9]+ lines?, exit-' merge all -- ./credit
 expect 2 'expected folders' merge -- ./credit
+expect 2 'unknown option --coverge; did you mean --coverage' merge all --coverge -- ./credit
+expect 2 'datsim merge: true opened no simulated adapter' merge all -- true --coverage
+cp -R all long
+for entry in long/exit-*.dsim; do
+	yes 'fault link emu0>emu1 drop nth=9 optional' | head -n 256 >> "$entry"
+done
+expect 1 'expected at most 256 fault lines' explore --runs "$runs" --store long -- ./credit
+holds "a failure with too many rules does not count as one that fails again" \
+	eval '! grep "still fails" out && grep "has no schedule for these programs" out'
 expect 0 'all: [1-9] failures?, 0 of them new to it; 150 schedules of 3 shards' merge --coverage \
 	--json all.json all
 holds "nothing is left to shrink" is all.json 'all(f["shrunk"] for f in j["failures"])' True

@@ -140,7 +140,7 @@ expect 2 'bad.dsim:1:12: expected an actor' explore bad.dsim
 expect 2 'nonesuch.dsim: No such file' explore nonesuch.dsim
 expect 2 'shard wants I/N, .*, got .4/3.' explore --shard 4/3 clean.dsim
 expect 2 'runs wants a whole number from 1 to [0-9]+, got .many.' explore --runs many clean.dsim
-mkdir taken.dsim # so it cannot be written, although its folder can
+ln -s nowhere/x taken.dsim # so it cannot be written, although its folder can
 expect 1 'cannot write taken.dsim' explore --out taken.dsim --runs $runs event-order.dsim
 
 # Ctrl-C and the like end explore with a summary, from which it goes on.

@@ -28,7 +28,7 @@ echo 'fault link emu1>b drop' > actor.dsim
 echo 'fault qp emu1.ep rnr' > ep.dsim
 echo 'fault link emu1>emu0 dorp' > word.dsim
 
-echo 1..88
+echo 1..99
 expect 0 'left +nothing' run -- "$top/examples/srq_server"
 expect 0 '800 RECV, .*12 ASYNC_SRQ_LOW_WATERMARK' run "$top/examples/srq_server"
 expect 0 '400 replies verified' run --quiet "$top/examples/srq_server"
@@ -69,7 +69,7 @@ expect 0 'DATSIM_SCRIPT +set' info
 status=$?
 holds "a program by itself is told that it needs datsim run" [ $status -ne 0 ]
 holds "and what for" grep -q 'DATSIM_SCRIPT=faults.dsim: expected the program to be run by' out
-expect 2 'the name of the script is empty' run --quiet --script '' "$top/examples/srq_server"
+expect 2 "--script wants a file, got ''" run --quiet --script '' "$top/examples/srq_server"
 DATSIM_SCRIPT=
 expect 2 'the name of the script is empty' run --quiet "$top/examples/srq_server"
 unset DATSIM_SCRIPT
@@ -121,6 +121,11 @@ expect 0 'the trace is full .*: later lines are missing' show full.trace
 expect 1 'never.dsim:1: .*: 0 times before the trace was full; "optional" allows' run \
 	--script never.dsim "$top/examples/srq_server"
 unset DATSIM_TRACE_BYTES
+yes 'fault link emu1>emu0 drop opcode=WRITE optional' | head -n 256 > many.dsim
+expect 0 '^many.dsim:256: .* 0 times$' run --script many.dsim "$top/examples/srq_server"
+tail -n 1 many.dsim >> many.dsim
+expect 2 '^many.dsim:257:1: expected at most 256 fault lines' run --script many.dsim \
+	"$top/examples/srq_server"
 # shellcheck disable=SC2016
 limited='ulimit -f 200; exec "$0"'
 expect 2 'cut +the trace is full: .* [(]its file cannot grow[)]' run --trace short.trace \
@@ -136,6 +141,21 @@ limited() {
 	[ $status = 5 ] && grep -q 'cut  *the program ended without closing' out
 }
 holds "a limit of files does not end the tool" limited
+# Room for the trace, and not for the command, which is long.
+unnamed() {
+	# shellcheck disable=SC2016
+	set -- sh -c '"$0" emu0 close || true' "$forgets" "$(printf %066000d 0)"
+	"$datsim" run --trace long.trace "$@" > /dev/null 2>&1
+	sed -i '/^# command=/d' long.trace
+	# shellcheck disable=SC2016
+	sh -c 'ulimit -f 128; exec "$@"' - "$datsim" run --trace short.trace "$@" > out 2>&1
+	status=$?
+	cut -b 1-200 out
+	[ $status = 2 ] && grep -q '^datsim: cannot write short.trace: File too large' out &&
+		grep -q '^  the trace is there, but without the command' out &&
+		cmp long.trace short.trace
+}
+holds "a trace without room for its command stays" unnamed
 printf '\357\273\277# of an editor\n' | cat - never.dsim > marked.dsim
 expect 1 'marked.dsim:2: ' run --script marked.dsim "$top/examples/srq_server"
 expect 1 'opened no simulated adapter: nothing was tested' run true
@@ -155,6 +175,35 @@ behaves=$top/tests/datsim/behaves
 holds "the account names programs by node" nodes fail 7 ' left srv-emu0.ia1 '
 holds "and has a line for what each of them left" nodes leave 0 \
 	' left srv-emu0.ia1 left cli-emu0.ia1 '
+# never SAYS LINE: what is said of a line that never acts, of a script for the nodes srv and cli
+never() {
+	echo "$2" > never-node.dsim
+	"$datsim" run --lockstep --script never-node.dsim -- --node srv "$behaves" leave + \
+		--node cli "$behaves" leave > out 2>&1
+	cat out
+	grep -q "^never-node.dsim:1: .*: 0 times$1\$" out
+}
+# passed SAYS LINE: the same for the one program of the script
+passed() {
+	echo "$2" > passed.dsim
+	"$datsim" run --script passed.dsim "$forgets" emu0 close > out 2>&1
+	cat out
+	grep -q "^passed.dsim:1: .*; passed: $1\$" out
+}
+allows='; "optional" allows that'
+holds "a node that is nearly one" never "$allows; did you mean srv?" 'fault kill svr at 1us'
+holds "a node that is none" never "$allows; no node other took part, but srv, cli" \
+	'fault kill other at 1us'
+holds "a node of a turn" never '; did you mean cli?' 'turn srv call=99 to=cly'
+holds "an adapter of a node" never "$allows; did you mean cli?" 'fault adapter clj fatal at 1us'
+holds "a node that takes part" never "$allows" 'fault kill srv at 1s'
+never_fails='fail DAT_INTERNAL_ERROR'
+holds "no calls of another node" never "$allows; passed: no call; did you mean cli?" \
+	"fault call dat_ep_post_send actor=clu $never_fails"
+holds "calls of the program" passed '[0-9]* calls: .*' \
+	"fault call dat_ep_post_send actor=emu0 $never_fails"
+holds "no calls of another adapter" passed 'no call' \
+	"fault call dat_ep_post_send actor=emu1 $never_fails"
 only_a_device() {
 	"$datsim" run -- ibv_devinfo > out 2>&1
 	grep -q '^  it opened a simulated device, but made no object on it: nothing was' out &&

@@ -53,7 +53,7 @@ pages_agree() {
 	[ "$(wc -l < said)" -eq "$(grep -c '^help dat_' script)" ]
 }
 
-echo 1..60
+echo 1..62
 holds "it ends well" [ $status -eq 0 ]
 shows "help lists the commands" 'forget the last line'
 shows "set-up is one word" '^ready$'
@@ -147,6 +147,12 @@ ran() {
 }
 holds "a session in which no line is one of a script" ran 2 foo 'b: dat_pz_query(pz)'
 shows "says that nothing ran" '^datsim shell: no line came that runs'
+unread() {
+	"$datsim" shell < . > out 2>&1
+	[ $? = 2 ]
+}
+holds "input that cannot be read" unread
+shows "says why" '^datsim shell: cannot read standard input: Is a directory'
 holds "a line that fails has run" ran 0 'use connected a@emu0 b@emu1 srq=S lw=20 max=10'
 shows "and says why" '^expected: use connected'
 cp typed.dsim kept.dsim

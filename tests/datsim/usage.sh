@@ -54,6 +54,12 @@ use connected a@emu0 b@emu1
 end quiet
 END
 echo 'use adapter' > bad.dsim
+cat > talks.dsim << 'END'
+use connected a@emu0 b@emu1
+    b: dat_ep_post_recv(ep, 64)
+    a: dat_ep_post_send(ep, 64)
+*   b: event recv DTO_COMPLETION
+END
 mkdir folder empty
 cp good.dsim folder/b.dsim
 cp good.dsim folder/a.dsim
@@ -62,7 +68,7 @@ printf 'libdat trace 1\n# seed=1\n10 emu0.ep1 create\n# end lines=2\n' > cut.tra
 printf 'libdat trace 1\n# seed=1\nten emu0.ep1 create\n' > text.trace
 printf 'libdat trace 1\n5 emu0.ep1 create\n# end lines=1\n' > whole.trace
 
-echo 1..111
+echo 1..123
 expect 2 'expected a command'
 expect 2 'true \+ true2 opened no simulated adapter' explore -- true + true
 expect 0 'datsim test  *run scripts as tests' --help
@@ -239,3 +245,41 @@ seq 4000 | sed 's/.*/a: dat_pz_create(ia) -> a_name_that_is_as_long_as_names_are
 seq 15000 | sed 's/.*/a: dat_pz_query(a_name_that_is_as_long_but_none_of_them)/' >> names.dsim
 soon() { timeout 60 "$datsim" test names.dsim > out 2>&1 || [ $? -eq 2 ]; }
 holds "a script in which thousands of lines are bad is refused soon" soon
+
+# What cannot be read is not left out.
+mkdir part
+cp good.dsim part/a.dsim
+ln -s nowhere part/b.dsim
+expect 2 '^# part/b.dsim: No such file' test part
+rm part/b.dsim
+mkdir -m 000 part/closed
+# plain COMMAND...: without the right of root to read everything
+plain() {
+	if [ "$(id -u)" = 0 ]; then
+		setpriv --bounding-set=-all "$@"
+	else
+		"$@"
+	fi
+}
+closed() {
+	plain "$datsim" test part > out 2>&1
+	[ $? = 2 ] && grep -q '^ok 1 - part/a.dsim' out &&
+		grep -q '^# part/closed: Permission denied' out
+}
+if plain true 2> noise; then
+	holds "nor is a folder" closed
+else
+	cannot "root cannot give up its rights here" "nor is a folder"
+fi
+printf 'use adapter a@emu0\n\0\n' > nul.dsim
+expect 2 'nul.dsim:2: expected a script, found a NUL byte' test nul.dsim
+expect 2 'help takes one command, got .test. as well' help run test
+expect 2 'no fault of 1 schedule ever acted' explore --runs 1 talks.dsim
+expect 2 '^datsim explore: --out folder cannot be written: Is a directory' explore --out folder \
+	talks.dsim
+for command in run explore; do
+	expect 2 "^datsim $command: --node is for several programs, or for one with --lockstep" \
+		"$command" -- --node x true
+	expect 2 'expected --node NAME PROGRAM' $command --lockstep -- --node '' true
+	expect 2 'expected --node NAME PROGRAM' $command --lockstep -- --node x --node y true
+done

@@ -194,11 +194,18 @@ holds "it can be ended, still" "$datsim" fabric destroy kept
 
 # Addresses out of another network.
 expect 0 '^20 answers' run --addresses 10.9.0.0/16 -- "$server" + "$client" 10.9.0.1 20
-expect 2 'expected a network such as' run --addresses 10.9.0.1/16 -- true + true
-expect 2 'expected a network such as' run --addresses 10.9.0.0/29 -- true + true
-expect 2 'this machine stand for its own adapters: expected another network' \
-	run --addresses 127.0.0.0/24 -- true + true
-expect 2 'addresses hosts may have' run --addresses 224.0.0.0/24 -- true + true
+# network VALUE PATTERN: the option and the variable are refused, and the latter says why
+network() {
+	"$datsim" run --addresses "$1" -- true > said 2>&1
+	[ $? = 2 ] && grep -q "addresses wants a network .*, got '$1'" said &&
+		! DATSIM_ADDRESSES=$1 "$datsim" run -- true + true > said 2>&1 &&
+		grep -q "DATSIM_ADDRESSES=$1: .*$2" said
+}
+holds "a network is no address" network 10.9.0.1/16 'expected a network such as'
+holds "it has room for adapters" network 10.9.0.0/29 'expected a network such as'
+holds "it is not that of this machine" network 127.0.0.0/24 \
+	'this machine stand for its own adapters: expected another network'
+holds "it is one of hosts" network 224.0.0.0/24 'addresses hosts may have'
 DATSIM_ADDRESSES=192.168.77.16/28 "$datsim" fabric create near > said
 DATSIM_FABRIC=near "$server" 1 > served &
 until "$datsim" fabric show near | grep -q waiting; do sleep 0.01; done

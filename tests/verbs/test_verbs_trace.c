@@ -333,6 +333,40 @@ START_TEST(a_forked_child_leaves_the_trace_to_its_parent)
 }
 END_TEST
 
+static void set_retries(uint8_t retries)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD, .rnr_retry = retries };
+
+	ck_assert_int_eq(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE), 0);
+	ck_assert_int_eq(ibv_modify_qp(a.qp, &attr, IBV_QP_RNR_RETRY), 0);
+	attr.qp_state = IBV_QPS_RTS;
+	ck_assert_int_eq(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE), 0);
+}
+
+/* The checker of datsim run would judge by the last limit that is told. */
+START_TEST(retries_without_an_end_are_told_after_others)
+{
+	char line[1024], done[1024] = "";
+	FILE *trace;
+
+	begin_traced(IBV_QPT_RC, no_fault);
+	set_retries(2); /* it was 3 */
+	set_retries(7);
+	set_retries(7);
+	set_retries(3);
+	verbs_end_all(&a, &b);
+	trace = fopen(file, "r");
+	ck_assert_ptr_nonnull(trace);
+	while (fgets(line, sizeof(line), trace)) {
+		if (strstr(line, "emu0.qp1 path rnr_retry="))
+			strncat(done, strchr(line, '='), sizeof(done) - strlen(done) - 1);
+	}
+	fclose(trace);
+	unlink(file);
+	ck_assert_str_eq(done, "=3\n=2\n=7\n=3\n");
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, Receives_that_an_SRQ_gets, 1, NULL);
@@ -340,6 +374,7 @@ static void fill(Suite *suite)
 	unit_add(suite, each_post_has_its_line_whatever_region_it_is_of, 1, NULL);
 	unit_add(suite, an_atomic_that_is_lost_and_sent_again, 1, NULL);
 	unit_add(suite, requests_that_are_not_answered, 1, NULL);
+	unit_add(suite, retries_without_an_end_are_told_after_others, 1, NULL);
 	unit_add(suite, a_forked_child_leaves_the_trace_to_its_parent, 1, NULL);
 }
 

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writes aliases of adapters to a dat.conf (aliases.h). */
+/* Checks aliases and addresses of adapters, and writes the aliases to a dat.conf (aliases.h). */
 #include "aliases.h"
 
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/datsim/files.h"
 #include "tools/datsim/run/run.h"
+
+#define PREFIX_LEAST 8
+#define PREFIX_MOST  28
 
 bool alias_take(void *into, const char *word)
 {
@@ -18,6 +22,31 @@ bool alias_take(void *into, const char *word)
 	    aliases->count == (int)ARRAY_SIZE(aliases->words))
 		return false;
 	aliases->words[aliases->count++] = word;
+	return true;
+}
+
+/* As in host/knob.c, whose message comes when a program opens an adapter: that is late. */
+bool addresses_take(void *into, const char *word)
+{
+	const char *slash = strchr(word, '/');
+	char address[INET_ADDRSTRLEN] = "";
+	unsigned long prefix;
+	struct in_addr in;
+	uint32_t network;
+	char *end;
+
+	if (!slash || (size_t)(slash - word) >= sizeof(address) || slash[1] < '1' || slash[1] > '9')
+		return false;
+	memcpy(address, word, (size_t)(slash - word));
+	prefix = strtoul(slash + 1, &end, 10);
+	if (*end || prefix < PREFIX_LEAST || prefix > PREFIX_MOST ||
+	    inet_pton(AF_INET, address, &in) != 1)
+		return false;
+	network = ntohl(in.s_addr);
+	if (network >> 24 == 0 || network >> 24 == IN_LOOPBACKNET || network >> 24 >= 224 ||
+	    (uint32_t)(network << prefix))
+		return false;
+	*(const char **)into = word;
 	return true;
 }
 

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* aliases.h - datsim run --alias: other names under which a program finds adapters. */
+/*
+ * aliases.h - under which names and addresses a program finds adapters: datsim run --alias,
+ * --addresses.
+ */
 #ifndef DATSIM_ALIASES_H
 #define DATSIM_ALIASES_H
 
 #include <stdbool.h>
+
+#define NETWORK_WANTS                                                                             \
+	"a network that hosts may have, such as 10.1.2.0/24, but not 127.0.0.0/8: a prefix of 8 " \
+	"to 28 bits, and no bit set behind it"
 
 struct aliases {
 	const char *words[64]; /* NAME=ADAPTER */
@@ -12,6 +19,8 @@ struct aliases {
 
 /* An option's value. False: it is no alias, or one too many. */
 bool alias_take(void *aliases, const char *word);
+/* An option's value, a network as DATSIM_ADDRESSES takes it. False: adapters cannot have it. */
+bool addresses_take(void *network, const char *word);
 /* Write a dat.conf that has them, and let programs find it. False: stderr says why. */
 bool aliases_write(const struct aliases *aliases, const char *path);
 

@@ -272,8 +272,8 @@ static const struct option options[] = {
 	  .most = DEVICE_SLOW_MAX, OPTION_SETS(struct suite, run.slow) },
 	{ "-j", "N", "run N scripts at a time (0: one per processor)", OPTION_NUMBER,
 	  .most = JOBS_MAX, OPTION_SETS(struct suite, jobs) },
-	{ "--junit", "FILE", "write the results as JUnit XML too", OPTION_TEXT, .wants = "a file",
-	  OPTION_SETS(struct suite, junit_path) },
+	{ "--junit", "FILE", "write the results as JUnit XML too", OPTION_OWN, .take = file_take,
+	  .wants = "a file to write", OPTION_SETS(struct suite, junit_path) },
 	OPTION_COLOUR(struct suite, when),
 	{ .name = NULL },
 };

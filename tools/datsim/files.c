@@ -73,7 +73,8 @@ static bool is_program(const char *path)
 bool read_script(const char *path, struct text *content, struct text *error)
 {
 	static const char mark[] = "\xef\xbb\xbf";
-	size_t n = sizeof(mark) - 1;
+	size_t n = sizeof(mark) - 1, line = 1;
+	const char *nul, *at;
 
 	if (!*path) {
 		text_add(error, "the name of the script is empty\n");
@@ -88,6 +89,14 @@ bool read_script(const char *path, struct text *content, struct text *error)
 	}
 	if (!read_whole(path, SCRIPT_BYTES_MAX, content, error))
 		return false;
+	nul = memchr(text_of(content), '\0', content->length);
+	if (nul) {
+		for (at = text_of(content); at < nul; at++)
+			line += *at == '\n';
+		text_add(error, "%s:%zu: expected a script, found a NUL byte: it is no text\n",
+			 path, line);
+		return false;
+	}
 	if (content->length >= n && !memcmp(content->s, mark, n)) {
 		memmove(content->s, content->s + n, content->length - n);
 		text_cut(content, content->length - n);

@@ -62,10 +62,13 @@ static const struct command *find_command(const char *name)
 }
 
 /* datsim help [COMMAND] */
-static int datsim_help(const char *name)
+static int datsim_help(char **argv)
 {
+	const char *name = argv[2];
 	const struct command *command = name ? find_command(name) : NULL;
 
+	if (name && argv[3])
+		return usage_error(NULL, "help takes one command, got '%s' as well", argv[3]);
 	if (name && !command && strcmp(name, "help") != 0)
 		return unknown_command(name);
 	if (command)
@@ -97,7 +100,7 @@ static int datsim_run(int argc, char **argv)
 	if (argc < 2)
 		return usage_error(NULL, "expected a command");
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
-		return datsim_help(argv[2]);
+		return datsim_help(argv);
 	if (!strcmp(argv[1], "--version")) {
 		puts("datsim " PACKAGE_VERSION);
 		return EXIT_PASS;

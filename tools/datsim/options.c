@@ -197,8 +197,14 @@ static bool take_value(const struct option *option, void *member, const char *va
 		return option->take(member, value);
 	default:
 		*(const char **)member = value;
-		return true;
+		return *value;
 	}
+}
+
+bool file_take(void *member, const char *value)
+{
+	*(const char **)member = value;
+	return *value && strcmp(value, "-") != 0;
 }
 
 /* ---- a command line ---- */
@@ -283,10 +289,17 @@ static bool have_required(const struct command *command, struct operands *operan
 	return true;
 }
 
+/* Does a program follow operands of another kind, and only behind "--"? */
+static bool has_program_last(const struct command *command)
+{
+	return command->operands && strstr(command->operands, "[-- PROGRAM") != NULL;
+}
+
 /* Options may stand behind files, but those behind a program are the program's. */
 static bool may_follow(const struct command *command)
 {
-	return command->operands && !strstr(command->operands, "PROGRAM");
+	return command->operands &&
+	       (has_program_last(command) || !strstr(command->operands, "PROGRAM"));
 }
 
 /* Moves an option of n words in front of the operands before it, so that argv keeps its words. */
@@ -315,6 +328,8 @@ bool options_read(const struct command *command, char **argv, void *into, struct
 			continue;
 		}
 		if (!strcmp(*word, "--")) {
+			if (operands->count && has_program_last(command))
+				break;
 			operands->after_dashes = !operands->count;
 			move_forward(word++, 1, operands->count);
 			break;

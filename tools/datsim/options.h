@@ -14,7 +14,7 @@
 
 enum option_kind {
 	OPTION_FLAG,   /* sets a bool; takes no value */
-	OPTION_TEXT,   /* sets a const char * */
+	OPTION_TEXT,   /* sets a const char *; not to "" */
 	OPTION_NUMBER, /* sets an integer of four or eight bytes, from `least` to `most` */
 	OPTION_CHOICE, /* sets an int: the index of the value in `choices` */
 	OPTION_OWN     /* whatever `take` makes of the value */
@@ -34,6 +34,9 @@ struct option {
 	const char *wants;          /* OPTION_TEXT, OPTION_OWN: what a value is, "a file" */
 	bool (*take)(void *member, const char *value); /* false: the value is bad */
 };
+
+/* For a file that is written, where - has no meaning: it would be a file of that name. */
+bool file_take(void *member, const char *value);
 
 #define OPTION_SETS(type, member) \
 	.offset = offsetof(type, member), .size = sizeof(((type *)0)->member)

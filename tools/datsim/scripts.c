@@ -72,8 +72,12 @@ static void find_scripts(struct scripts *scripts, const char *folder, const stru
 			continue;
 		path.length = 0;
 		text_add(&path, "%s/%s", folder, entry->d_name);
-		if (stat(path.s, &st))
+		/* That fails as a script: it is not left out. */
+		if (stat(path.s, &st)) {
+			if (is_script(entry->d_name))
+				add_script(scripts, path.s);
 			continue;
+		}
 		if (S_ISDIR(st.st_mode) && !is_searched(&here, &st))
 			find_scripts(scripts, path.s, &st, &here);
 		else if (!S_ISDIR(st.st_mode) && is_script(entry->d_name))
@@ -81,6 +85,8 @@ static void find_scripts(struct scripts *scripts, const char *folder, const stru
 	}
 	if (dir)
 		closedir(dir);
+	else
+		add_script(scripts, folder);
 	text_free(&path);
 }
 

@@ -343,7 +343,9 @@ static int shell_run(char **argv)
 		take_line(&shell, line);
 		free(line);
 	}
-	if (!shell.tried && !isatty(STDIN_FILENO))
+	if (ferror(stdin))
+		code = EXIT_USAGE; /* its reader said why */
+	else if (!shell.tried && !isatty(STDIN_FILENO))
 		code = usage_error("shell", "no line came that runs: expected lines of a script on "
 					    "standard input");
 	text_free(&shell.script);

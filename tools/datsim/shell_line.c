@@ -4,6 +4,7 @@
  */
 #include "shell.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,9 @@ static char *read_plain(void)
 	ssize_t n = getline(&line, &room, stdin);
 
 	if (n < 0) {
+		if (ferror(stdin))
+			fprintf(stderr, "datsim shell: cannot read standard input: %s\n",
+				strerror(errno));
 		free(line);
 		return NULL;
 	}

@@ -90,7 +90,7 @@ int course_refuse(struct course *course, const char *format, ...)
 	va_start(args, format);
 	text_vadd(&course->reason, format, args);
 	va_end(args);
-	return usage_error("explore", "%s", text_of(&course->reason));
+	return usage_error(course->merges ? "merge" : "explore", "%s", text_of(&course->reason));
 }
 
 /* False: time is up. */

@@ -74,6 +74,10 @@ void coverage_tell(const struct coverage *coverage, struct text *text)
 {
 	int kind;
 
+	if (!coverage->schedules) {
+		text_add(text, "coverage of 0 schedules: none has run with --coverage\n");
+		return;
+	}
 	text_add(text, "coverage of %llu schedule%s:%*s schedules        times\n",
 		 (unsigned long long)coverage->schedules, coverage->schedules == 1 ? "" : "s", 30,
 		 "");

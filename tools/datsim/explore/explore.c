@@ -368,9 +368,10 @@ int explorer_tell_of_none(const struct explorer *explorer)
 				     "no schedule was run: allow more --runs or --seconds");
 	if (!explorer->acted)
 		return course_refuse(explorer->course,
-				     "%s: no fault of %llu schedules ever acted, so nothing was "
-				     "tested: allow more --runs, or other --faults",
-				     explorer->path, (unsigned long long)course->done);
+				     "%s: no fault of %llu schedule%s ever acted, so nothing "
+				     "was tested: allow more --runs, or other --faults",
+				     explorer->path, (unsigned long long)course->done,
+				     course->done == 1 ? "" : "s");
 	printf("%s: %llu schedule%s of seed %llu hold%s\n", explorer->path,
 	       (unsigned long long)course->done, course->done == 1 ? "" : "s",
 	       (unsigned long long)course->seed, course->done == 1 ? "s" : "");

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/datsim/commands.h"
@@ -34,13 +35,6 @@ static bool take_shard(void *member, const char *value)
 	course->shard = shard;
 	course->shards = shards;
 	return true;
-}
-
-/* Without a name, the files beside the script would be hidden ones: .trace, .svg. */
-static bool take_out(void *member, const char *value)
-{
-	*(const char **)member = value;
-	return *value;
 }
 
 static bool take_faults(void *member, const char *value)
@@ -97,7 +91,7 @@ static const struct option options[] = {
 	{ "--out", "FILE",
 	  "where the shortened script goes (default: FILE.shrunk.dsim beside the script, "
 	  "PROGRAM.shrunk.dsim in the working directory)",
-	  OPTION_OWN, .take = take_out, .wants = "a file to write",
+	  OPTION_OWN, .take = file_take, .wants = "a file to write",
 	  OPTION_SETS(struct course, out) },
 	{ "--lockstep", NULL,
 	  "for several programs with + between them, or one with several threads: they run one "
@@ -151,12 +145,17 @@ static bool out_has_folder(const struct course *course)
 {
 	const char *slash = course->out ? strrchr(course->out, '/') : NULL;
 	struct text folder = { 0 };
+	struct stat st;
 	bool good;
 
 	text_append(&folder, course->out ? course->out : ".",
 		    slash ? (size_t)(slash - course->out) + 1 : 0);
 	text_add(&folder, ".");
 	good = !course->out || faccessat(AT_FDCWD, text_of(&folder), W_OK | X_OK, AT_EACCESS) == 0;
+	if (good && course->out && stat(course->out, &st) == 0 && S_ISDIR(st.st_mode)) {
+		good = false;
+		errno = EISDIR;
+	}
 	if (!good)
 		usage_error("explore", "--out %s cannot be written: %s", course->out,
 			    strerror(errno));
@@ -177,7 +176,9 @@ int explore_named(struct course *course, const char *command, char **words)
 		return usage_error(command,
 				   "--faults turns and kill want several programs, or --lockstep");
 	if (!course->lockstep)
-		return outputs_differ(course, command, "the program", program_file(words))
+		return program_has_no_node(command, words) &&
+				       outputs_differ(course, command, "the program",
+						      program_file(words))
 			       ? explore_program(course, words)
 			       : EXIT_USAGE;
 	if (!programs_split(&programs, command, words))

@@ -173,14 +173,16 @@ static int hunt_tell(struct hunt *hunt)
 		return campaign_end(hunt->campaign);
 	if (!hunt->plan.link_count && !hunt->plan.turns)
 		return course_refuse(hunt->course,
-				     "%s sent no packet, so no fault could act in %llu schedules: "
+				     "%s sent no packet, so no fault could act in %llu schedule%s: "
 				     "nothing was tested",
-				     text_of(&hunt->title), (unsigned long long)course->done);
+				     text_of(&hunt->title), (unsigned long long)course->done,
+				     course->done == 1 ? "" : "s");
 	if (!hunt->planted)
 		return course_refuse(hunt->course,
-				     "%llu schedules had no fault of these kinds, so nothing was "
+				     "%llu schedule%s had no fault of these kinds, so nothing was "
 				     "tested: allow more --runs, or other --faults",
-				     (unsigned long long)course->done);
+				     (unsigned long long)course->done,
+				     course->done == 1 ? "" : "s");
 	if (hunt->campaign)
 		return campaign_end(hunt->campaign);
 	printf("%s: %llu schedule%s of seed %llu hold%s\n", text_of(&hunt->title),

@@ -217,19 +217,20 @@ void hunt_settle(struct hunt *hunt)
 static bool run_entry(struct hunt *hunt, const struct entry *entry, struct outcome *outcome,
 		      struct text *ending)
 {
-	struct text settings = { 0 }, said = { 0 };
+	struct text settings = { 0 }, said = { 0 }, error = { 0 };
 	bool good = !entry->is_script && hunt_compile(hunt, text_of(&entry->lines),
-						      entry->lines.length, &settings, NULL);
+						      entry->lines.length, &settings, &error);
 
 	if (!good)
-		fprintf(stderr, "datsim: %s.dsim has no schedule for these programs\n",
-			text_of(&entry->name));
+		fprintf(stderr, "datsim: %s.dsim has no schedule for these programs\n%s",
+			text_of(&entry->name), text_of(&error));
 	good = good && runner_run(&hunt->runners, text_of(&settings), outcome);
 	if (good) {
 		runner_said(&hunt->runners.list[0], &said);
 		signature_ending(ending, outcome, text_of(&said));
 	}
 	text_free(&said);
+	text_free(&error);
 	text_free(&settings);
 	return good;
 }

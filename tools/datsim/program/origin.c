@@ -133,38 +133,66 @@ void trace_last_leave_out(const char *command, const char *option)
 
 /* ---- into a trace ---- */
 
-void origin_insert(struct text *trace, const char *command, const char *script)
+/* False: it has no first line. */
+static bool join_origin(const struct text *trace, const char *command, const char *script,
+			struct text *whole)
 {
 	const char *text = text_of(trace), *first = strchr(text, '\n');
-	struct text whole = { 0 };
 
 	if (!first)
-		return;
-	text_append(&whole, text, (size_t)(first - text) + 1);
-	text_add(&whole, "%s%s\n", command_mark, command);
+		return false;
+	text_append(whole, text, (size_t)(first - text) + 1);
+	text_add(whole, "%s%s\n", command_mark, command);
 	if (script) {
-		text_add(&whole, "%s", script_mark);
-		text_printable(&whole, script, strlen(script));
-		text_add(&whole, "\n");
+		text_add(whole, "%s", script_mark);
+		text_printable(whole, script, strlen(script));
+		text_add(whole, "\n");
 	}
-	text_append(&whole, first + 1, trace->length - (size_t)(first - text) - 1);
+	text_append(whole, first + 1, trace->length - (size_t)(first - text) - 1);
+	return true;
+}
+
+void origin_insert(struct text *trace, const char *command, const char *script)
+{
+	struct text whole = { 0 };
+
+	if (!join_origin(trace, command, script, &whole))
+		return;
 	text_free(trace);
 	*trace = whole;
 }
 
-void origin_insert_file(const char *path, const char *command)
+/* A trace without its command is better than none: where there is no room for it, put that back. */
+static bool write_with_origin(const char *path, const struct text *trace, const struct text *whole)
 {
-	struct text trace = { 0 }, error = { 0 };
-	struct trace_reader reader = { 0 };
+	struct text error = { 0 }, unread = { 0 };
+	bool good = write_whole(path, text_of(whole), whole->length, &error);
 
-	if (read_whole(path, TRACE_BYTES_MAX, &trace, &error) &&
-	    trace_open(&reader, path, text_of(&trace), trace.length)) {
-		origin_insert(&trace, command, NULL);
-		write_whole(path, text_of(&trace), trace.length, &error);
-	}
-	trace_close(&reader);
-	text_free(&trace);
+	if (!good && write_whole(path, text_of(trace), trace->length, &unread))
+		text_add(&error,
+			 "  the trace is there, but without the command that made it: datsim "
+			 "replay needs it\n");
+	fputs(text_of(&error), stderr);
+	text_free(&unread);
 	text_free(&error);
+	return good;
+}
+
+bool origin_insert_file(const char *path, const char *command)
+{
+	struct text trace = { 0 }, whole = { 0 }, unread = { 0 };
+	struct trace_reader reader = { 0 };
+	bool good = true;
+
+	if (read_whole(path, TRACE_BYTES_MAX, &trace, &unread) &&
+	    trace_open(&reader, path, text_of(&trace), trace.length) &&
+	    join_origin(&trace, command, NULL, &whole))
+		good = write_with_origin(path, &trace, &whole);
+	trace_close(&reader);
+	text_free(&whole);
+	text_free(&trace);
+	text_free(&unread);
+	return good;
 }
 
 bool is_origin(const char *line, size_t length)

@@ -31,8 +31,7 @@
 #include "tools/datsim/script/hostile.h"
 #include "tools/datsim/show/capture/live.h"
 
-#define LOOK_NS 200000000
-
+#define LOOK_NS           200000000
 #define EXIT_SIGNAL_ABOVE 128
 
 struct program {
@@ -297,8 +296,8 @@ static const struct option options[] = {
 	  .repeats = true, .take = alias_take, OPTION_SETS(struct program, aliases),
 	  .wants = "NAME=ADAPTER, without blanks, quotes, \\ or #, and 64 times at most" },
 	{ "--addresses", "NETWORK",
-	  "the network of the adapters' IPv4 addresses (default: 198.18.0.0/16)", OPTION_TEXT,
-	  .wants = "a network", OPTION_SETS(struct program, addresses) },
+	  "the network of the adapters' IPv4 addresses (default: 198.18.0.0/16)", OPTION_OWN,
+	  .take = addresses_take, .wants = NETWORK_WANTS, OPTION_SETS(struct program, addresses) },
 	{ "--lockstep", NULL,
 	  "the threads of all processes run one at a time, in virtual time: the same seed gives "
 	  "the same trace, byte for byte, unless the trace says `preempted`. A thread that blocks "
@@ -316,8 +315,8 @@ static const struct option options[] = {
 	  "a uDAPL program uses the passthrough (DAT_PROVIDER=hw), and that the fabric as its "
 	  "hardware: what it would run on a device, without one",
 	  OPTION_FLAG, OPTION_SETS(struct program, several.over_verbs) },
-	{ "--trace", "FILE", "keep the trace, for `datsim show FILE`", OPTION_TEXT,
-	  .wants = "a file to write", OPTION_SETS(struct program, trace) },
+	{ "--trace", "FILE", "keep the trace, for `datsim show FILE`", OPTION_OWN,
+	  .take = file_take, .wants = "a file to write", OPTION_SETS(struct program, trace) },
 	{ "--capture", "FILE",
 	  "write the packets for Wireshark while they pass, as `datsim show --pcapng` does. With - "
 	  "as FILE they are the standard output, and what the programs print goes to stderr: "
@@ -378,8 +377,9 @@ static int run_and_report(struct program *program, const char *trace, const char
 	else if (is_traced(program) && (program->ended.by || code > EXIT_SIGNAL_ABOVE))
 		hang_tell_ended(trace, &program->hung);
 	/* Several programs in real time cannot be replayed. */
-	if (program->trace && (!program->several.count || program->several.lockstep))
-		origin_insert_file(program->trace, command);
+	if (program->trace && (!program->several.count || program->several.lockstep) &&
+	    !origin_insert_file(program->trace, command))
+		verdict = EXIT_USAGE;
 	output_restore(out);
 	if (is_traced(program))
 		program_report_all(program, trace, code, &verdict);
@@ -400,7 +400,7 @@ static bool program_split(struct program *program)
 	while (*word && !programs_is_separator(*word))
 		word++;
 	if (!*word && !program->several.lockstep)
-		return true;
+		return program_has_no_node("run", program->argv);
 	if (program->script && !program->several.lockstep) {
 		usage_error("run", "--script is for one program, or for several with --lockstep");
 		return false;

@@ -10,6 +10,9 @@
 
 #include "tools/datsim/run/passed.h"
 
+#define NODES_SHOWN 8
+#define FAULTS_MOST 256 /* NIC_FAULT_RULES in host/nic_fault.h */
+
 /* ---- words ---- */
 
 static void add_number(struct text *words, const char *field, uint64_t number)
@@ -137,6 +140,23 @@ static void add_turn(struct program_script *ps, const struct statement *st)
 
 /* ---- a whole script ---- */
 
+/* libdat refuses more when the program opens its adapter. */
+static bool has_room(struct program_script *ps, struct text *error)
+{
+	const struct statement *st;
+	int rules = 0;
+
+	for (st = ps->script.statements; st; st = st->next) {
+		if (st->kind != STATEMENT_FAULT || ++rules <= FAULTS_MOST)
+			continue;
+		diag_add(&ps->script.diag, st->at,
+			 "expected at most %d fault lines, found one more", FAULTS_MOST);
+		text_add(error, "%s", text_of(&ps->script.diag.text));
+		return false;
+	}
+	return true;
+}
+
 bool program_script_load(struct program_script *ps, const char *name, const char *text,
 			 size_t length, bool several, struct text *error)
 {
@@ -151,6 +171,8 @@ bool program_script_load(struct program_script *ps, const char *name, const char
 		text_add(error, "%s", text_of(&ps->script.diag.text));
 		return false;
 	}
+	if (!has_room(ps, error))
+		return false;
 	if (ps->script.turns_in_order)
 		text_add(&ps->turns, "order");
 	for (st = ps->script.statements; st; st = st->next) {
@@ -257,27 +279,104 @@ static uint64_t times_of(const struct account *account, uint64_t line)
 	return times;
 }
 
+/* Whose calls, completions or events a rule is about: "server-emu0", "emu1.ep2"; empty: any. */
+static struct span subject_of(const struct script *script, const struct fault *fault,
+			      struct text *name)
+{
+	const char *actor = fault->ep ? fault->ep->actor : fault->actor;
+
+	if (actor)
+		text_add(name, "%s%s", actor, behind_of(script));
+	if (fault->ep)
+		text_add(name, ".%s", fault->ep->text);
+	return (struct span){ text_of(name), name->length };
+}
+
 /* What passed the rule of a line that never acted. */
 static void add_passed(const struct program_script *ps, const struct account *account,
 		       const struct statement *st, struct text *text)
 {
 	uint64_t line = (uint64_t)st->at.line;
+	struct text subject = { 0 };
 	struct passed passed;
 	size_t i;
 
 	for (i = 0; i < account->rule_count && account->rules[i].line != line; i++)
 		;
-	if (i == account->rule_count || st->kind != STATEMENT_FAULT ||
-	    !passed_kind_of(st->fault.kind, &passed.kind))
+	if (i == account->rule_count || !passed_kind_of(st->fault.kind, &passed.kind))
 		return;
 	passed.rule = account->rules[i].id;
 	passed.from = account->rules[i].from;
 	passed.to = account->rules[i].to;
+	if (passed.kind != PASSED_PACKETS)
+		passed.from = subject_of(&ps->script, &st->fault, &subject);
 	passed_read(&passed, account->trace.s, account->trace.length);
 	text_add(text, "; passed: ");
 	passed_print(&passed, text);
 	if (passed.kind == PASSED_PACKETS)
 		passed_print_links(&passed, behind_of(&ps->script), text);
+	text_free(&subject);
+}
+
+/* The first two nodes that the line names; NULL: it names one, or none. */
+static void nodes_of(const struct statement *st, const char *nodes[2])
+{
+	const struct fault *fault = &st->fault;
+
+	nodes[0] = nodes[1] = NULL;
+	if (st->kind == STATEMENT_TURN) {
+		nodes[0] = st->turn.node;
+		nodes[1] = st->turn.to;
+	} else if (fault->kind != FAULT_PACKET) {
+		nodes[0] = fault->ep ? fault->ep->actor : fault->actor;
+		if (!nodes[0] && (fault->kind == FAULT_KILL || fault->kind == FAULT_ADAPTER))
+			nodes[0] = fault->subject->text;
+	}
+}
+
+/* The nodes that took part, if the node of a line that never acted is none of them. */
+static void add_node(const struct account *account, const char *node, struct text *text)
+{
+	const struct tallies *nodes = &account->nodes;
+	struct suggest suggest;
+	size_t i;
+
+	suggest_start(&suggest, node, (int)strlen(node));
+	for (i = 0; i < nodes->count; i++) {
+		if (span_is(nodes->list[i].what, node))
+			return;
+		suggest_try_part(&suggest, nodes->list[i].what.s, nodes->list[i].what.length);
+	}
+	if (suggest_is_near(&suggest)) {
+		text_add(text, "; did you mean ");
+		text_printable(text, suggest.best, strlen(suggest.best));
+		text_add(text, "?");
+		return;
+	}
+	text_add(text, "; no node %s took part%s", node, nodes->count ? ", but " : "");
+	for (i = 0; i < nodes->count && i < NODES_SHOWN; i++) {
+		text_add(text, "%s", i ? ", " : "");
+		text_printable(text, nodes->list[i].what.s, nodes->list[i].what.length);
+	}
+	text_add(text, "%s", nodes->count > NODES_SHOWN ? " and more" : "");
+}
+
+/* A line that never acted: what passed it, or the name that may be meant. */
+static void add_never(const struct program_script *ps, const struct account *account,
+		      const struct statement *st, struct text *text)
+{
+	const char *nodes[2];
+
+	if (st->kind == STATEMENT_FAULT && !st->fault.optional)
+		add_passed(ps, account, st, text);
+	nodes_of(st, nodes);
+	/* A trace without its beginning or end may lack the lines of a node. */
+	if (!ps->script.for_nodes || account->full || account->kept_end || account->torn)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(nodes); i++) {
+		if (nodes[i])
+			add_node(account, nodes[i], text);
+	}
 }
 
 bool program_script_report(const struct program_script *ps, const struct account *account,
@@ -309,8 +408,8 @@ bool program_script_report(const struct program_script *ps, const struct account
 			 times == 1 ? "" : "s",
 			 account && account->full ? " before the trace was full" : "",
 			 times || optional ? "" : "; \"optional\" allows that");
-		if (!times && !optional && account)
-			add_passed(ps, account, st, text);
+		if (!times && account)
+			add_never(ps, account, st, text);
 		text_add(text, "\n");
 		good = good && (times || optional);
 	}

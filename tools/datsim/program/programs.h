@@ -48,6 +48,8 @@ struct programs {
 bool programs_is_separator(const char *word);
 /* Split the line of a command of datsim at "+" (or "--and"). False: wrong, and stderr says why. */
 bool programs_split(struct programs *programs, const char *command, char **argv);
+/* One program alone, not in lockstep, is no node. False: it has --node, and stderr says so. */
+bool program_has_no_node(const char *command, char **argv);
 /* The file of a program; NULL: one that is found by PATH. */
 const char *program_file(char **argv);
 /* Add them as they are written on a command line, quoted for a shell. */

@@ -8,6 +8,8 @@
 #include "programs.h"
 #include "tools/datsim/commands.h"
 
+static const char node_option[] = "--node";
+
 bool programs_is_separator(const char *word)
 {
 	return !strcmp(word, "+") || !strcmp(word, "--and");
@@ -64,9 +66,9 @@ static char **take_one(struct programs *programs, const char *command, char **ar
 		usage_error(command, "expected at most %d programs", i);
 		return NULL;
 	}
-	if (argv[0] && !strcmp(argv[0], "--node")) {
-		if (!argv[1] || programs_is_separator(argv[1]) || !argv[2] ||
-		    programs_is_separator(argv[2])) {
+	if (argv[0] && !strcmp(argv[0], node_option)) {
+		if (!argv[1] || !*argv[1] || programs_is_separator(argv[1]) || !argv[2] ||
+		    programs_is_separator(argv[2]) || !strcmp(argv[2], node_option)) {
 			usage_error(command, "expected --node NAME PROGRAM: a name for the "
 					     "fabric, and the program that has it");
 			return NULL;
@@ -99,6 +101,14 @@ bool programs_split(struct programs *programs, const char *command, char **argv)
 			return true;
 		*argv++ = NULL;
 	}
+}
+
+bool program_has_no_node(const char *command, char **argv)
+{
+	if (strcmp(argv[0], node_option) != 0)
+		return true;
+	usage_error(command, "--node is for several programs, or for one with --lockstep");
+	return false;
 }
 
 const char *program_file(char **argv)

@@ -76,6 +76,7 @@ static void connect_anew(struct watch *watch, struct watched *one)
 static void begin_anew(struct watch *watch, struct watched *one)
 {
 	connect_anew(watch, one);
+	one->limited = false;
 	watch_list_clear(&one->sent);
 	watch_list_clear(&one->receives);
 	watch_list_clear(&one->received);
@@ -392,7 +393,6 @@ static void take_state(struct watch *watch, const struct trace_line *line)
 		one->number = trace_number(line, "qpn");
 		one->reliable = !one->verbs || span_is(trace_value(line, "type"), "RC");
 		one->shared = trace_value(line, "srq").length > 0;
-		one->limited = false;
 	} else if (span_is(line->verb, "free") || span_is(to, "RESET")) {
 		begin_anew(watch, one);
 	} else if (span_is(to, "RTS") || span_is(to, "CONNECTED")) {
@@ -400,8 +400,8 @@ static void take_state(struct watch *watch, const struct trace_line *line)
 	} else if (span_is(line->verb, "retry")) {
 		one->again = true;
 	} else if (span_is(line->verb, "path") && trace_value(line, "rnr_retry").length) {
-		one->limited = true;
 		one->rnr_retry = trace_number(line, "rnr_retry");
+		one->limited = one->rnr_retry < RNR_FOR_EVER;
 	}
 }
 

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/datsim/show/trace.h"
 #include "world.h"
-
-#define RNR_FOR_EVER 7
 
 void point_free(struct point *point)
 {

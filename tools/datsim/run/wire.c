@@ -31,21 +31,44 @@ static void remember_hold(struct run *run, const struct statement *st)
 	run->holds[run->hold_count++].released = false;
 }
 
-static bool same_traffic(const struct traffic *a, const struct traffic *b)
+/* Actors may share an adapter: its link is held for all of them. */
+static bool same_traffic(const struct run *run, const struct traffic *a, const struct traffic *b)
 {
 	if (a->ep && b->ep)
 		return a->ep->symbol == b->ep->symbol && a->message == b->message;
-	return !a->ep && !b->ep && a->from_actor == b->from_actor && a->to_actor == b->to_actor;
+	return !a->ep && !b->ep &&
+	       !strcmp(adapter_of(run, a->from_actor), adapter_of(run, b->from_actor)) &&
+	       !strcmp(adapter_of(run, a->to_actor), adapter_of(run, b->to_actor));
 }
 
-static void forget_hold(struct run *run, const struct statement *st)
+/* False: there was none, so the line is a mistake: another link or message is meant, perhaps. */
+static bool forget_hold(struct run *run, const struct statement *st)
 {
+	bool held = false;
 	size_t i;
 
 	for (i = 0; i < run->hold_count; i++) {
-		if (same_traffic(&run->holds[i].st->traffic, &st->traffic))
-			run->holds[i].released = true;
+		if (run->holds[i].released ||
+		    !same_traffic(run, &run->holds[i].st->traffic, &st->traffic))
+			continue;
+		run->holds[i].released = true;
+		held = true;
 	}
+	return held;
+}
+
+static bool not_held(struct run *run, const struct traffic *traffic)
+{
+	struct text expected = { 0 }, actual = { 0 };
+
+	text_add(&expected, "a hold of it before this line");
+	if (traffic->ep)
+		text_add(&actual, "message %llu of %s.%s is not held",
+			 (unsigned long long)traffic->message, traffic->ep->actor,
+			 traffic->ep->text);
+	else
+		text_add(&actual, "%s>%s is not held", traffic->from, traffic->to);
+	return run_fail(run, EXIT_FAILED, &expected, &actual, "there is nothing to release");
 }
 
 static bool wire_hold(struct run *run, const struct statement *st)
@@ -76,9 +99,10 @@ static bool wire_release(struct run *run, const struct statement *st)
 	else
 		ret = dat_sim_release_link(run->sim, adapter_of(run, traffic->from_actor),
 					   adapter_of(run, traffic->to_actor));
-	forget_hold(run, st);
-	return wire_failed(run, traffic->ep ? "dat_sim_release_message" : "dat_sim_release_link",
-			   ret);
+	if (!wire_failed(run, traffic->ep ? "dat_sim_release_message" : "dat_sim_release_link",
+			 ret))
+		return false;
+	return forget_hold(run, st) || not_held(run, traffic);
 }
 
 static bool set_link(struct run *run, const struct statement *st)

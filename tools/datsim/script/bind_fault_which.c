@@ -61,12 +61,30 @@ bool bind_fault_count(struct binder *binder, const struct setting *setting, DAT_
 	return true;
 }
 
+/* until=0us would be no end: 0 stands for none in a rule. */
+static bool bind_fault_span(struct binder *binder, const struct fault *fault)
+{
+	const struct setting *setting;
+
+	if (fault->rule.until_ns > fault->rule.since_ns)
+		return true;
+	for (setting = fault->settings; setting; setting = setting->next) {
+		if (strcmp(setting->key, "until") != 0)
+			continue;
+		diag_add(&binder->script->diag, setting->value->at,
+			 "expected a time %s: the rule could never act",
+			 fault->rule.since_ns ? "later than that of from=" : "above 0");
+		return false;
+	}
+	return true;
+}
+
 bool bind_fault_once(struct binder *binder, const struct fault *fault)
 {
 	static const char instead[] = " in a line, write two fault lines";
 	const struct fault_word *word, *other;
 
-	if (!bind_once(binder, fault->settings, instead))
+	if (!bind_once(binder, fault->settings, instead) || !bind_fault_span(binder, fault))
 		return false;
 	for (word = fault->words; word; word = word->next)
 		for (other = word->next; other; other = other->next)

@@ -17,6 +17,8 @@
 #define TRACE_BYTES_MAX (257u << 20)
 #define TRACE_KEYS_MAX  16
 
+#define RNR_FOR_EVER 7 /* rnr_retry=: without an end */
+
 /* A piece of the text. */
 struct span {
 	const char *s;
