@@ -250,6 +250,9 @@ uint64_t turns_timers_left(uint64_t ns);
 /* Make the descriptors of timers readable whose time has come. */
 void turns_timers_fire(void);
 void turns_timer_closed(int fd);
+void turns_timers_closed(unsigned int first, unsigned int last);
+/* A call has made `copy` another descriptor of fd, which may be a timer. */
+void turns_timer_copied(int fd, int copy);
 bool turns_is_timer(int fd);
 /* A timer or an eventfd? A read of less than eight bytes from one fails at once. */
 bool turns_is_counter(int fd);
@@ -265,6 +268,11 @@ bool turns_await_in(int fd);
 uint64_t turns_alarm_left(uint64_t ns);
 /* Send the process that signal if its time has come. */
 void turns_alarm_fire(void);
+
+/* ---- turns_close.c ---- */
+
+/* close_range, for the program. */
+int turns_close_range(unsigned int first, unsigned int last, int flags);
 
 /* ---- turns_fd.c ---- */
 

@@ -39,7 +39,7 @@
 
 /* Threads that wait for what it does try again. */
 #define TURNS_TELLS(X) \
-	X(close) X(shutdown) X(fflush) X(fclose) X(fwrite) X(fputs) \
+	X(close) X(close_range) X(closefrom) X(shutdown) X(fflush) X(fclose) X(fwrite) X(fputs) \
 	X(sem_post) X(pthread_mutex_unlock) X(pthread_rwlock_unlock) X(pthread_spin_unlock) \
 	X(pthread_cond_signal) X(pthread_cond_broadcast) X(mtx_unlock) \
 	X(cnd_signal) X(cnd_broadcast) X(pthread_cancel) \

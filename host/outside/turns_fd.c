@@ -486,12 +486,3 @@ DEFINE(int, shutdown, "shutdown", int fd, int how)
 {
 	return (int)tell_success(CALLER, REAL(shutdown)(fd, how));
 }
-
-DEFINE(int, close, "close", int fd)
-{
-	bool ours = turns_is_program(CALLER);
-
-	if (ours)
-		turns_timer_closed(fd);
-	return ours ? (int)tell_success(CALLER, REAL(close)(fd)) : REAL(close)(fd);
-}

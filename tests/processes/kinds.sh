@@ -26,6 +26,7 @@ title() {
 	case $1 in
 	alarm) echo "a signal of alarm and setitimer comes in virtual time, and ends a wait" ;;
 	c11) echo "threads of C11 give their turns up" ;;
+	closes) echo "a process that closes all descriptors is not dead for others" ;;
 	exec) echo "a parent hears at once that its child's descriptors were closed by exec" ;;
 	greedy) echo "a process that waits only with a shared lock held leaves it to others" ;;
 	killed) echo "a process that is killed has ended before time passes" ;;
@@ -42,7 +43,7 @@ forks_badly() {
 	[ "$1" != c11 ] && ${NM:-nm} "$datsim" | grep -qE '__(asan|tsan)_init'
 }
 
-for kind in alarm c11 exec greedy killed left queues sender shared; do
+for kind in alarm c11 closes exec greedy killed left queues sender shared; do
 	if has_verbs && forks_badly "$kind"; then
 		cannot "a child may hang in the sanitizer's malloc" "$(title "$kind")"
 	elif has_verbs; then

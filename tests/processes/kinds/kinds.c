@@ -24,21 +24,10 @@
 #include <threads.h>
 #include <unistd.h>
 
+#include "kinds.h"
+
 #define ROUNDS   5
 #define HEIRLOOM 9 /* a descriptor */
-
-static void must(int good, const char *what)
-{
-	if (good)
-		return;
-	printf("kinds: %s\n", what);
-	exit(1);
-}
-
-static void sleep_ms(int ms)
-{
-	usleep((useconds_t)ms * 1000);
-}
 
 /* ---- threads of C11, which hand a number to and fro ---- */
 
@@ -566,10 +555,10 @@ static int run_left(void)
 static const struct {
 	const char *name;
 	int (*run)(void);
-} kinds[] = { { "alarm", run_alarm },   { "c11", run_c11 },       { "exec", run_exec },
-	      { "greedy", run_greedy }, { "heir", run_heir },     { "killed", run_killed },
-	      { "left", run_left },     { "queues", run_queues }, { "sender", run_sender },
-	      { "shared", run_shared } };
+} kinds[] = { { "alarm", run_alarm },   { "c11", run_c11 },       { "closes", run_closes },
+	      { "exec", run_exec },     { "greedy", run_greedy }, { "heir", run_heir },
+	      { "killed", run_killed }, { "left", run_left },     { "queues", run_queues },
+	      { "sender", run_sender }, { "shared", run_shared } };
 
 int main(int argc, char **argv)
 {
