@@ -33,13 +33,15 @@
 	X(cnd_wait) X(cnd_timedwait) X(call_once) X(sched_yield) \
 	X(nanosleep) X(clock_nanosleep) X(usleep) X(sleep) X(pause) \
 	X(wait) X(waitpid) X(wait3) X(wait4) X(waitid) \
-	X(sigwait) X(sigwaitinfo) X(sigtimedwait) X(sigsuspend) X(flock) X(syscall) \
+	X(sigwait) X(sigwaitinfo) X(sigtimedwait) X(sigsuspend) X(syscall) \
+	X(flock) X(fcntl) X(fcntl64) X(lockf) X(lockf64) \
 	X(msgrcv) X(msgsnd) X(semop) X(semtimedop) \
 	X(mq_receive) X(mq_timedreceive) X(mq_send) X(mq_timedsend)
 
 /* Threads that wait for what it does try again. */
 #define TURNS_TELLS(X) \
-	X(close) X(close_range) X(closefrom) X(shutdown) X(fflush) X(fclose) X(fwrite) X(fputs) \
+	X(close) X(close_range) X(closefrom) X(dup) X(dup2) X(dup3) \
+	X(shutdown) X(fflush) X(fclose) X(fwrite) X(fputs) \
 	X(sem_post) X(pthread_mutex_unlock) X(pthread_rwlock_unlock) X(pthread_spin_unlock) \
 	X(pthread_cond_signal) X(pthread_cond_broadcast) X(mtx_unlock) \
 	X(cnd_signal) X(cnd_broadcast) X(pthread_cancel) \

@@ -297,6 +297,38 @@ static void unlock_file(void)
 	syscall(SYS_flock, files[0], LOCK_UN);
 }
 
+/* Of the open file, not the process: the two descriptors are in each other's way. */
+static struct flock record = { .l_type = F_WRLCK };
+
+static void unlock_record(void)
+{
+	struct flock none = { .l_type = F_UNLCK };
+
+	syscall(SYS_fcntl, files[0], F_OFD_SETLK, &none);
+}
+
+/* Another process has the lock. */
+static void lock_by_child(void)
+{
+	int ready[2];
+	char byte;
+
+	ck_assert_int_eq(pipe(ready), 0);
+	child = fork();
+	if (child == 0) {
+		syscall(SYS_fcntl, files[0], F_SETLK, &record);
+		syscall(SYS_write, ready[1], "x", 1);
+		syscall(SYS_pause);
+	}
+	ck_assert_int_eq(syscall(SYS_read, ready[0], &byte, 1), 1);
+}
+
+static void end_child(void)
+{
+	syscall(SYS_kill, child, SIGKILL);
+	syscall(SYS_wait4, child, NULL, 0, NULL);
+}
+
 static struct {
 	long type;
 	char text[4096];
@@ -598,6 +630,10 @@ static bool make_call(const char *name)
 	WAY(sigtimedwait, raise_one, sigtimedwait(&set, &info, &minute) == SIGUSR1)
 	WAY(sigsuspend, raise_one, sigsuspend(&none) == -1 && errno == EINTR)
 	WAY(flock, unlock_file, flock(files[1], LOCK_EX) == 0)
+	WAY(fcntl, unlock_record, fcntl(files[1], F_OFD_SETLKW, &record) == 0)
+	WAY(fcntl64, unlock_record, fcntl64(files[1], F_OFD_SETLKW, &record) == 0)
+	WAY(lockf, end_child, lockf(files[1], F_LOCK, 0) == 0)
+	WAY(lockf64, end_child, lockf64(files[1], F_LOCK, 0) == 0)
 	WAY(syscall, wake, syscall(SYS_futex, &word, FUTEX_WAIT, 0, NULL, NULL, 0) == 0)
 	WAY(msgrcv, put_message, msgrcv(notes, &note, 8, 0, 0) == 8)
 	WAY(msgsnd, get_message, msgsnd(notes, &note, 4096, 0) == 0)
@@ -680,6 +716,10 @@ static void set_up(const char *name)
 	files[1] = open(path, O_RDWR);
 	unlink(path);
 	flock(files[0], LOCK_EX);
+	if (is_one_of(name, "fcntl fcntl64"))
+		fcntl(files[0], F_OFD_SETLK, &record);
+	if (is_one_of(name, "lockf lockf64"))
+		lock_by_child();
 	if (!strncmp(name, "wait", 4))
 		child = fork();
 	if (!strncmp(name, "wait", 4) && child == 0) {

@@ -27,11 +27,13 @@ title() {
 	alarm) echo "a signal of alarm and setitimer comes in virtual time, and ends a wait" ;;
 	c11) echo "threads of C11 give their turns up" ;;
 	closes) echo "a process that closes all descriptors is not dead for others" ;;
+	copies) echo "a timer is known by each of its descriptors" ;;
 	exec) echo "a parent hears at once that its child's descriptors were closed by exec" ;;
 	greedy) echo "a process that waits only with a shared lock held leaves it to others" ;;
 	killed) echo "a process that is killed has ended before time passes" ;;
 	left) echo "a run waits for a process that outlives its parent" ;;
 	queues) echo "processes wait for messages in queues, and for semaphores of System V" ;;
+	records) echo "processes wait for locks of records of a file" ;;
 	sender) echo "programs know by its process id who sent a signal" ;;
 	shared) echo "processes wait for locks and semaphores that they share" ;;
 	esac
@@ -43,7 +45,7 @@ forks_badly() {
 	[ "$1" != c11 ] && ${NM:-nm} "$datsim" | grep -qE '__(asan|tsan)_init'
 }
 
-for kind in alarm c11 closes exec greedy killed left queues sender shared; do
+for kind in alarm c11 closes copies exec greedy killed left queues records sender shared; do
 	if has_verbs && forks_badly "$kind"; then
 		cannot "a child may hang in the sanitizer's malloc" "$(title "$kind")"
 	elif has_verbs; then

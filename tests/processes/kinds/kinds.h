@@ -23,5 +23,7 @@ static inline void sleep_ms(int ms)
 /* ---- kinds_files.c: each is a kind ---- */
 
 int run_closes(void);
+int run_copies(void);
+int run_records(void);
 
 #endif /* TESTS_KINDS_H */
