@@ -11,6 +11,8 @@
 #define TURNS_WAITS(X) \
 	X(read) X(readv) X(recv) X(recvfrom) X(recvmsg) X(recvmmsg) X(__read_chk) X(__recv_chk) \
 	X(__recvfrom_chk) X(accept) X(accept4) X(connect) \
+	X(sendfile) X(sendfile64) X(splice) X(tee) X(vmsplice) \
+	X(preadv2) X(preadv64v2) X(pwritev2) X(pwritev64v2) \
 	X(eventfd_read) X(eventfd_write) X(open) X(open64) X(openat) X(openat64) \
 	X(__open_2) X(__open64_2) X(__openat_2) X(__openat64_2) X(creat) X(creat64) \
 	X(fopen) X(fopen64) X(freopen) X(freopen64) \
@@ -32,7 +34,7 @@
 	X(thrd_join) X(thrd_sleep) X(thrd_yield) X(mtx_lock) X(mtx_timedlock) X(mtx_trylock) \
 	X(cnd_wait) X(cnd_timedwait) X(call_once) X(sched_yield) \
 	X(nanosleep) X(clock_nanosleep) X(usleep) X(sleep) X(pause) \
-	X(wait) X(waitpid) X(wait3) X(wait4) X(waitid) \
+	X(wait) X(waitpid) X(wait3) X(wait4) X(waitid) X(pclose) \
 	X(sigwait) X(sigwaitinfo) X(sigtimedwait) X(sigsuspend) X(syscall) \
 	X(flock) X(fcntl) X(fcntl64) X(lockf) X(lockf64) \
 	X(msgrcv) X(msgsnd) X(semop) X(semtimedop) \
@@ -52,7 +54,7 @@
 /* Processes and threads that it starts or ends take their places in the order of turns. */
 #define TURNS_STARTS(X) \
 	X(__libc_start_main) X(pthread_create) X(thrd_create) X(fork) X(vfork) \
-	X(posix_spawn) X(posix_spawnp) X(system) \
+	X(posix_spawn) X(posix_spawnp) X(system) X(popen) \
 	X(execve) X(execv) X(execvp) X(execvpe) X(execl) X(execlp) X(execle) X(fexecve) \
 	X(_exit) X(_Exit)
 

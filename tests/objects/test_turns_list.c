@@ -25,6 +25,7 @@
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/sem.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -151,6 +152,13 @@ static void make_room(void)
 	fcntl(wire[0], F_SETFL, O_NONBLOCK);
 	while (syscall(SYS_read, wire[0], bytes, sizeof(bytes)) > 0)
 		;
+}
+
+static int conduit[4]; /* two pipes */
+
+static void fill_conduit(void)
+{
+	ck_assert_int_eq(syscall(SYS_write, conduit[1], "7\n", 2), 2);
 }
 
 static void count_one(void)
@@ -285,6 +293,15 @@ static void *end_when_told(void *arg)
 	__atomic_store_n(&thread_id, gettid(), __ATOMIC_SEQ_CST);
 	syscall(SYS_read, wire[0], &byte, 1);
 	return arg;
+}
+
+/* The shell of popen reads a line, which ends it. */
+static void feed_shell(void)
+{
+	siginfo_t info;
+
+	feed();
+	syscall(SYS_waitid, P_ALL, 0, &info, WEXITED | WNOWAIT, NULL);
 }
 
 static void raise_one(void)
@@ -521,6 +538,15 @@ static bool make_call(const char *name)
 	WAY(__read_chk, feed, read_checked(wire[0], bytes, 2, 2) == 2)
 	WAY(__recv_chk, feed, recv_checked(wire[0], bytes, 2, 2, 0) == 2)
 	WAY(__recvfrom_chk, feed, recvfrom_checked(wire[0], bytes, 2, 2, 0, NULL, NULL) == 2)
+	WAY(sendfile, make_room, sendfile(wire[1], files[0], NULL, 4096) == 4096)
+	WAY(sendfile64, make_room, sendfile64(wire[1], files[0], NULL, 4096) == 4096)
+	WAY(splice, feed, splice(wire[0], NULL, conduit[1], NULL, 2, 0) == 2)
+	WAY(tee, fill_conduit, tee(conduit[0], conduit[3], 2, 0) == 2)
+	WAY(vmsplice, fill_conduit, vmsplice(conduit[0], &iov, 1, 0) == 2)
+	WAY(preadv2, feed, preadv2(wire[0], &iov, 1, -1, 0) == 2)
+	WAY(preadv64v2, feed, preadv64v2(wire[0], &iov, 1, -1, 0) == 2)
+	WAY(pwritev2, make_room, pwritev2(wire[1], &long_iov, 1, -1, 0) == sizeof(bytes))
+	WAY(pwritev64v2, make_room, pwritev64v2(wire[1], &long_iov, 1, -1, 0) == sizeof(bytes))
 	WAY(eventfd_read, count_one, eventfd_read(event_fd, &count) == 0 && count == 1)
 	WAY(eventfd_write, count_none,
 	    eventfd_write(event_fd, UINT64_MAX - 1) == 0 && eventfd_write(event_fd, 1) == 0)
@@ -624,6 +650,12 @@ static bool make_call(const char *name)
 	WAY(waitpid, end_other, waitpid(-1, NULL, 0) > 0)
 	WAY(wait3, end_other, wait3(&status, 0, &usage) > 0)
 	WAY(wait4, end_other, wait4(child, &status, 0, &usage) > 0)
+	if (!strcmp(name, "pclose")) {
+		snprintf(bytes, sizeof(bytes), "read line <&%d", wire[0]);
+		stream = popen(bytes, "r");
+		waits = nows = 0;
+	}
+	WAY(pclose, feed_shell, pclose(stream) == 0)
 	WAY(waitid, end_other, waitid(P_ALL, 0, &info, WEXITED) == 0)
 	WAY(sigwait, raise_one, sigwait(&set, &n) == 0 && n == SIGUSR1)
 	WAY(sigwaitinfo, raise_one, sigwaitinfo(&set, &info) == SIGUSR1)
@@ -667,8 +699,9 @@ static bool is_one_of(const char *name, const char *list)
 static void make_wire(const char *name)
 {
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, wire), 0);
-	if (is_one_of(name, "write writev send sendto sendmsg sendmmsg dprintf vdprintf "
-			    "__dprintf_chk __vdprintf_chk")) {
+	if (is_one_of(name,
+		      "write writev send sendto sendmsg sendmmsg dprintf vdprintf "
+		      "sendfile sendfile64 pwritev2 pwritev64v2 __dprintf_chk __vdprintf_chk")) {
 		fcntl(wire[1], F_SETFL, O_NONBLOCK);
 		while (syscall(SYS_write, wire[1], bytes, 4096) > 0)
 			;
@@ -714,6 +747,9 @@ static void set_up(const char *name)
 	ck_assert_int_eq(mkfifo(fifo, 0600), 0);
 	files[0] = mkstemp(path);
 	files[1] = open(path, O_RDWR);
+	ck_assert_int_eq(ftruncate(files[0], 4096), 0);
+	ck_assert_int_eq(pipe(conduit), 0);
+	ck_assert_int_eq(pipe(conduit + 2), 0);
 	unlink(path);
 	flock(files[0], LOCK_EX);
 	if (is_one_of(name, "fcntl fcntl64"))

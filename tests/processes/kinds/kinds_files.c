@@ -3,11 +3,16 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 
 #include "kinds.h"
@@ -147,5 +152,142 @@ int run_records(void)
 		must(waitpid(child, NULL, 0) == child, "no child");
 	}
 	unlink(path);
+	return 0;
+}
+
+/* ---- bytes that the kernel moves ---- */
+
+#define MUCH 1000000
+
+static void *feed_twice(void *arg)
+{
+	const int *fd = arg;
+
+	for (int i = 0; i < 2; i++) {
+		sleep_ms(5);
+		must(write(*fd, "word", 4) == 4, "no reader");
+	}
+	sleep_ms(5);
+	close(*fd);
+	return NULL;
+}
+
+static void *drain_all(void *arg)
+{
+	const int *fd = arg;
+	char bytes[4096];
+	long all = 0;
+	ssize_t n;
+
+	while ((n = read(*fd, bytes, sizeof(bytes))) > 0)
+		all += n;
+	printf("drained %ld\n", all);
+	return NULL;
+}
+
+/* A pipe or socket pair; its other end is the thread's. */
+static int begin_thread(pthread_t *thread, void *(*run)(void *), int ends[2])
+{
+	int theirs = run == feed_twice;
+
+	must(pthread_create(thread, NULL, run, &ends[theirs]) == 0, "no thread");
+	return ends[!theirs];
+}
+
+static void take_by(const char *how)
+{
+	char bytes[16];
+	const struct iovec iov = { bytes, sizeof(bytes) };
+	int ends[2], aside[2], from;
+	pthread_t thread;
+	ssize_t n;
+
+	must(pipe(ends) == 0 && pipe(aside) == 0, "no pipe");
+	from = begin_thread(&thread, feed_twice, ends);
+	do {
+		if (!strcmp(how, "splice"))
+			n = splice(from, NULL, aside[1], NULL, 4, 0);
+		else if (!strcmp(how, "vmsplice"))
+			n = vmsplice(from, &iov, 1, 0);
+		else if (!strcmp(how, "preadv2"))
+			n = preadv2(from, &iov, 1, -1, 0);
+		else
+			n = tee(from, aside[1], 4, 0);
+		printf("%s %d\n", how, (int)n);
+		if (!strcmp(how, "tee"))
+			must(read(from, bytes, 4) == n, "another number");
+	} while (n > 0);
+	pthread_join(thread, NULL);
+}
+
+static void give_by(const char *how)
+{
+	int ends[2], to, file = memfd_create("kinds", 0);
+	void *much = calloc(1, MUCH);
+	struct iovec iov = { much, MUCH };
+	pthread_t thread;
+	ssize_t n = 0;
+
+	must(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "no socket");
+	if (strcmp(how, "sendfile"))
+		must(pipe(ends) == 0, "no pipe");
+	must(ftruncate(file, MUCH) == 0 && much, "no memory");
+	to = begin_thread(&thread, drain_all, ends);
+	for (long left = MUCH; left > 0; left -= n) {
+		iov.iov_len = (size_t)left;
+		if (!strcmp(how, "sendfile"))
+			n = sendfile(to, file, NULL, (size_t)left);
+		else if (!strcmp(how, "splice"))
+			n = splice(file, NULL, to, NULL, (size_t)left, 0);
+		else if (!strcmp(how, "vmsplice"))
+			n = vmsplice(to, &iov, 1, 0);
+		else
+			n = pwritev2(to, &iov, 1, -1, 0);
+		must(n > 0, "nothing is moved");
+	}
+	close(to);
+	pthread_join(thread, NULL);
+	free(much);
+}
+
+int run_moves(void)
+{
+	static const char *const take[] = { "splice", "tee", "vmsplice", "preadv2" };
+	static const char *const give[] = { "sendfile", "splice", "vmsplice", "pwritev2" };
+
+	for (int i = 0; i < 4; i++) {
+		take_by(take[i]);
+		give_by(give[i]);
+	}
+	return 0;
+}
+
+/* ---- streams of shells ---- */
+
+static void show_lines(FILE *file)
+{
+	char line[64];
+
+	while (fgets(line, sizeof(line), file))
+		printf("shell: %s", line);
+}
+
+int run_popen(void)
+{
+	FILE *file = popen("echo one; sleep 0.2; echo two", "r"), *other;
+	int (*volatile end)(FILE *) = fclose; /* for pclose, as some programs have it */
+
+	must(file != NULL, "no shell");
+	show_lines(file);
+	printf("status %d\n", pclose(file));
+	file = popen("cat; exit 3", "we");
+	must(file && fputs("to cat\n", file) >= 0, "no shell");
+	/* Another child must not have the stream: cat would not end. */
+	other = popen("sleep 0.1; echo three", "r");
+	must(other != NULL, "no other shell");
+	printf("status %d\n", pclose(file));
+	show_lines(other);
+	must(end(other) == 0, "no child");
+	must(popen("true", "rw") == NULL, "a mode that is none");
 	return 0;
 }
