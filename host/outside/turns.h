@@ -12,17 +12,16 @@
  * the machine's clocks by then: the monotonic ones go on from there. Those that only a shared
  * library has read begin anew.
  *
- * Not covered: getaddrinfo and other calls that libc makes inside itself, mq_notify, signals of
- * timer_create, processor time, names that mktemp, tmpnam and tempnam make up, random numbers of
- * the processor (rdrand) and those that the kernel leaves in memory (AT_RANDOM), those of a stream
- * that is read by fscanf or without libc's lock (getc_unlocked, fread_unlocked), what /proc says
- * of ids (paths with one, the links /proc/self and /proc/thread-self, the file status), ids of
- * threads in calls of another process and in timer_create, prctl and syscall() (but for gettid,
- * kill, tkill, tgkill and pidfd_open), and system calls that a program makes itself, by syscall()
- * (but for those of turns_syscall.c) or in a static program. A thread that blocks there is
- * preempted, and the trace says in which call. If printf, puts or putc write to a pipe or socket
- * by themselves, because the stream has no buffer or its buffer is full, the reader wakes late: at
- * the next flush, write or close.
+ * Not covered: getaddrinfo and other calls that libc makes inside itself, mq_notify, processor
+ * time, names that mktemp, tmpnam and tempnam make up, random numbers of the processor (rdrand)
+ * and those that the kernel leaves in memory (AT_RANDOM), those of a stream that is read by fscanf
+ * or without libc's lock (getc_unlocked, fread_unlocked), what /proc says of ids (paths with one,
+ * the links /proc/self and /proc/thread-self, the file status), ids of threads in calls of another
+ * process, prctl and syscall() (but for gettid, kill, tkill, tgkill and pidfd_open), and system
+ * calls that a program makes itself, by syscall() (but for those of turns_syscall.c) or in a
+ * static program. A thread that blocks there is preempted, and the trace says in which call. If
+ * printf, puts or putc write to a pipe or socket by themselves, because the stream has no buffer
+ * or its buffer is full, the reader wakes late: at the next flush, write or close.
  * While a thread waits for its turn, handlers of signals do not run; turns_handler.c says when they
  * do.
  *

@@ -65,6 +65,7 @@
 #define TURNS_SHOWS(X) \
 	X(clock_gettime) X(gettimeofday) X(time) X(timespec_get) \
 	X(timerfd_create) X(timerfd_settime) X(timerfd_gettime) \
+	X(timer_create) X(timer_settime) X(timer_gettime) X(timer_getoverrun) X(timer_delete) \
 	X(alarm) X(ualarm) X(setitimer) X(getitimer) X(pidfd_open) \
 	X(getpid) X(getppid) X(gettid) X(getpgid) X(getpgrp) X(setpgid) X(getsid) X(setsid) \
 	X(tcgetpgrp) X(tcsetpgrp) X(sched_setaffinity) X(sched_getaffinity) \

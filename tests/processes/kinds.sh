@@ -38,6 +38,7 @@ title() {
 	queues) echo "processes wait for messages in queues, and for semaphores of System V" ;;
 	records) echo "processes wait for locks of records of a file" ;;
 	sender) echo "programs know by its process id who sent a signal" ;;
+	timers) echo "timers of timer_create expire in virtual time" ;;
 	shared) echo "processes wait for locks and semaphores that they share" ;;
 	esac
 }
@@ -49,7 +50,7 @@ forks_badly() {
 }
 
 kinds_all="alarm barrier c11 closes copies exec greedy killed left
-	moves popen queues records sender shared"
+	moves popen queues records sender shared timers"
 for kind in $kinds_all; do
 	if has_verbs && forks_badly "$kind"; then
 		cannot "a child may hang in the sanitizer's malloc" "$(title "$kind")"

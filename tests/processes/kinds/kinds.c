@@ -593,12 +593,12 @@ static int run_left(void)
 static const struct {
 	const char *name;
 	int (*run)(void);
-} kinds[] = { { "alarm", run_alarm },     { "c11", run_c11 },         { "closes", run_closes },
-	      { "barrier", run_barrier }, { "copies", run_copies },   { "moves", run_moves },
-	      { "popen", run_popen },     { "records", run_records }, { "exec", run_exec },
-	      { "greedy", run_greedy },   { "heir", run_heir },       { "killed", run_killed },
-	      { "left", run_left },       { "queues", run_queues },   { "sender", run_sender },
-	      { "shared", run_shared } };
+} kinds[] = { { "alarm", run_alarm },     { "c11", run_c11 },       { "closes", run_closes },
+	      { "barrier", run_barrier }, { "timers", run_timers }, { "copies", run_copies },
+	      { "moves", run_moves },     { "popen", run_popen },   { "records", run_records },
+	      { "exec", run_exec },       { "greedy", run_greedy }, { "heir", run_heir },
+	      { "killed", run_killed },   { "left", run_left },     { "queues", run_queues },
+	      { "sender", run_sender },   { "shared", run_shared } };
 
 int main(int argc, char **argv)
 {

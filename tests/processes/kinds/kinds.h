@@ -28,4 +28,8 @@ int run_moves(void);
 int run_popen(void);
 int run_records(void);
 
+/* ---- kinds_timers.c ---- */
+
+int run_timers(void);
+
 #endif /* TESTS_KINDS_H */
