@@ -114,6 +114,14 @@ static inline int process_fd(int fd)
 	return moved;
 }
 
+/*
+ * libdat-turns.so: a descriptor that stays open while the program closes all others, as before an
+ * exec, or its copy with a number that programs do not choose. Then *fd is that one.
+ */
+void libdat_outside_keep(int *fd) __attribute__((weak));
+/* The same library: it is about to be closed. */
+void libdat_outside_drop(int fd) __attribute__((weak));
+
 static inline int process_open(const char *path, int flags, mode_t mode)
 {
 	int cancel = process_cancel_hold(), fd = process_fd(open(path, flags | O_CLOEXEC, mode));

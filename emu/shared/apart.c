@@ -117,8 +117,7 @@ static bool move_in(struct emu_world *w, uint32_t word)
 	emu_peer_forget_all(w);
 	emu_lockstep_forget_tasks(m);
 	emu_shared_unlock_byte(w);
-	close(m->fd);
-	m->fd = -1;
+	emu_shared_close(m);
 	return true;
 }
 

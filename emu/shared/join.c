@@ -52,6 +52,16 @@ bool emu_shared_alive(const struct emu_world *w, uint16_t process)
 	return !lock_byte(w->membership->fd, F_OFD_GETLK, process, &lock) || lock.l_type != F_UNLCK;
 }
 
+void emu_shared_close(struct emu_membership *m)
+{
+	if (m->fd < 0)
+		return;
+	if (libdat_outside_drop)
+		libdat_outside_drop(m->fd);
+	close(m->fd);
+	m->fd = -1;
+}
+
 /* The description may be shared with a forked child, so a close alone would not do. */
 void emu_shared_unlock_byte(struct emu_world *w)
 {
@@ -114,8 +124,7 @@ static bool layout_fits(const struct emu_fabric *fab, size_t size)
 static void unmap_fabric(struct emu_world *w)
 {
 	emu_file_unmap(w->fab, &w->membership->mapped);
-	if (w->membership->fd >= 0)
-		close(w->membership->fd);
+	emu_shared_close(w->membership);
 	w->fab = NULL;
 }
 
@@ -236,6 +245,8 @@ static int take_place(struct emu_world *w, const struct nic_config *config)
 			continue;
 		w->process = i;
 		w->own = emu_process(w, i);
+		if (w->lockstep && libdat_outside_keep)
+			libdat_outside_keep(&w->membership->fd);
 		register_process(w, config);
 		return 0;
 	}
@@ -342,9 +353,7 @@ void emu_shared_forked(struct nic_world *world)
 
 	emu_peer_forget_all(w);
 	emu_lockstep_forget_tasks(m);
-	if (m->fd >= 0)
-		close(m->fd);
-	m->fd = -1;
+	emu_shared_close(m);
 	process_cancel_release(cancel);
 }
 

@@ -128,6 +128,8 @@ void emu_shared_release(struct emu_world *w);
 /* Release it, having changed nothing that recovery rebuilds: cheaper. */
 void emu_shared_release_clean(struct emu_world *w);
 
+/* Close the file of the arena, if it is open. */
+void emu_shared_close(struct emu_membership *m);
 /* Others no longer see that this process lives. */
 void emu_shared_unlock_byte(struct emu_world *w);
 /* Is a process that is registered in the fabric still alive? */

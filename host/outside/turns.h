@@ -12,18 +12,16 @@
  * the machine's clocks by then: the monotonic ones go on from there. Those that only a shared
  * library has read begin anew.
  *
- * Not covered: popen, getaddrinfo and other calls that libc makes inside itself, mq_notify, record
- * locks, splice, sendfile, signals of timer_create, processor time, names that mktemp, tmpnam and
- * tempnam make up, random numbers of the processor (rdrand) and those that the kernel leaves in
- * memory (AT_RANDOM), those of a stream that is read by fscanf or without libc's lock
- * (getc_unlocked, fread_unlocked), what /proc says of ids (paths with one, the links /proc/self and
- * /proc/thread-self, the file status), ids of threads in calls of another process and in
- * timer_create, prctl and syscall() (but for gettid, kill, tkill, tgkill and pidfd_open), and
- * system calls that a program makes itself, by syscall() (but for those of turns_syscall.c) or in a
- * static program. A thread that blocks there is preempted, and the trace says in which call. The
- * same goes for barriers in memory that processes share. If printf, puts or putc write to a pipe or
- * socket by themselves, because the stream has no buffer or its buffer is full, the reader wakes
- * late: at the next flush, write or close.
+ * Not covered: getaddrinfo and other calls that libc makes inside itself, mq_notify, processor
+ * time, names that mktemp, tmpnam and tempnam make up, random numbers of the processor (rdrand)
+ * and those that the kernel leaves in memory (AT_RANDOM), those of a stream that is read by fscanf
+ * or without libc's lock (getc_unlocked, fread_unlocked), what /proc says of ids (paths with one,
+ * the links /proc/self and /proc/thread-self, the file status), ids of threads in calls of another
+ * process, prctl and syscall() (but for gettid, kill, tkill, tgkill and pidfd_open), and system
+ * calls that a program makes itself, by syscall() (but for those of turns_syscall.c) or in a
+ * static program. A thread that blocks there is preempted, and the trace says in which call. If
+ * printf, puts or putc write to a pipe or socket by themselves, because the stream has no buffer
+ * or its buffer is full, the reader wakes late: at the next flush, write or close.
  * While a thread waits for its turn, handlers of signals do not run; turns_handler.c says when they
  * do.
  *
@@ -38,10 +36,13 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <time.h>
 
 #include "host/nic.h"
@@ -250,6 +251,9 @@ uint64_t turns_timers_left(uint64_t ns);
 /* Make the descriptors of timers readable whose time has come. */
 void turns_timers_fire(void);
 void turns_timer_closed(int fd);
+void turns_timers_closed(unsigned int first, unsigned int last);
+/* A call has made `copy` another descriptor of fd, which may be a timer. */
+void turns_timer_copied(int fd, int copy);
 bool turns_is_timer(int fd);
 /* A timer or an eventfd? A read of less than eight bytes from one fails at once. */
 bool turns_is_counter(int fd);
@@ -258,6 +262,8 @@ void turns_signals_shown(int fd, void *got, ssize_t n);
 
 /* Until something can be read. False: its time is over, or a handler has run; errno says so. */
 bool turns_await_in(int fd);
+/* The same, until something can be written. */
+bool turns_await_out(int fd);
 
 /* ---- turns_alarm.c ---- */
 
@@ -266,10 +272,34 @@ uint64_t turns_alarm_left(uint64_t ns);
 /* Send the process that signal if its time has come. */
 void turns_alarm_fire(void);
 
+/* ---- turns_close.c ---- */
+
+/* close_range, for the program. */
+int turns_close_range(unsigned int first, unsigned int last, int flags);
+
 /* ---- turns_fd.c ---- */
 
-/* write, for another function of this library that the program called; `caller` is its caller. */
+/*
+ * write and writev, for another function of this library that the program called; `caller` is its
+ * caller.
+ */
 ssize_t turns_write_by(const void *caller, int fd, const void *from, size_t n);
+ssize_t turns_writev_by(const void *caller, int fd, const struct iovec *iov, int n);
+
+/* ---- turns_process.c: for calls of the program ---- */
+
+/* posix_spawn, with the program's environment. */
+int turns_spawn(const char *path, const posix_spawn_file_actions_t *actions, char *const argv[],
+		pid_t *pid);
+/* waitpid, of a child that the program sees under this id. */
+pid_t turns_await_child(pid_t pid, int *status);
+
+/* ---- turns_popen.c ---- */
+
+/* Has popen made it in lockstep? */
+bool turns_is_popened(const FILE *file);
+/* pclose of such a stream. */
+int turns_end_popened(FILE *file);
 
 /* ---- turns_thread.c: for calls of the program ---- */
 

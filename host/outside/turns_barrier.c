@@ -3,11 +3,17 @@
  * turns_barrier.c - barriers of a program in lockstep. libc's own cannot be tried without blocking,
  * so the threads that have come to a barrier are counted here, from its pthread_barrier_init on:
  * some may come before the process joins a fabric. A barrier between processes, or one of too many,
- * is libc's.
+ * is libc's, and is waited for as libc does it since release 2.25: nothing else can be in memory
+ * that the program shares. So processes that are not in lockstep may come to it, too.
  *
  * Lock: `lock`.
  */
 #define _GNU_SOURCE
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "turns.h"
 
 #define BARRIERS 256
@@ -128,6 +134,64 @@ static void await_round(const struct barrier *b, unsigned int round, const void 
 	}
 }
 
+/* ---- those of libc ---- */
+
+struct libc_barrier {
+	uint32_t came; /* threads of all rounds */
+	uint32_t over; /* those of them whose rounds have ended; others wait for this word */
+	uint32_t count;
+	int shared; /* 0: of one process */
+	uint32_t left;
+};
+_Static_assert(sizeof(struct libc_barrier) <= sizeof(pthread_barrier_t), "it is inside");
+
+#define CAME_MOST (UINT32_MAX / 4) /* libc begins anew from twice as many */
+
+/* End all rounds up to this thread's, if they are whole, and say which have ended. */
+static uint32_t end_rounds(struct libc_barrier *b, uint32_t number)
+{
+	uint32_t over = __atomic_load_n(&b->over, __ATOMIC_ACQUIRE);
+
+	while (number - over >= b->count) {
+		uint32_t next = number - number % b->count;
+
+		if (!__atomic_compare_exchange_n(&b->over, &over, next, false, __ATOMIC_ACQ_REL,
+						 __ATOMIC_ACQUIRE))
+			continue;
+		REAL(syscall)(SYS_futex, &b->over, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+		turns_tell(true);
+		return next;
+	}
+	return over;
+}
+
+/* The kernel's futex, if there is no turn to give up. */
+static void await_rounds(struct libc_barrier *b, uint32_t number, uint32_t over)
+{
+	while (number > over) {
+		if (!turns_let_others(OUTSIDE_NEVER, true))
+			REAL(syscall)(SYS_futex, &b->over, FUTEX_WAIT, over, NULL, NULL, 0);
+		over = __atomic_load_n(&b->over, __ATOMIC_ACQUIRE);
+	}
+}
+
+static int wait_as_libc(struct libc_barrier *b)
+{
+	uint32_t number = __atomic_add_fetch(&b->came, 1, __ATOMIC_ACQ_REL);
+	bool last = number % b->count == 0;
+
+	await_rounds(b, number, end_rounds(b, number));
+	__atomic_fetch_add(&b->left, 1, __ATOMIC_RELEASE);
+	return last ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
+}
+
+/* Another process may write to it. */
+static bool is_ours(const struct libc_barrier *b)
+{
+	return b->shared != 0 && b->count > 0 &&
+	       __atomic_load_n(&b->came, __ATOMIC_RELAXED) < CAME_MOST;
+}
+
 int turns_pthread_barrier_wait(pthread_barrier_t *what) __asm__("pthread_barrier_wait");
 int turns_pthread_barrier_wait(pthread_barrier_t *what)
 {
@@ -144,6 +208,8 @@ int turns_pthread_barrier_wait(pthread_barrier_t *what)
 	if (last)
 		end_round(b);
 	REAL(pthread_mutex_unlock)(&lock);
+	if (!b && ours && is_ours((struct libc_barrier *)what))
+		return wait_as_libc((struct libc_barrier *)what);
 	if (!b)
 		return REAL(pthread_barrier_wait)(what);
 	if (last && ours)

@@ -11,6 +11,8 @@
 #define TURNS_WAITS(X) \
 	X(read) X(readv) X(recv) X(recvfrom) X(recvmsg) X(recvmmsg) X(__read_chk) X(__recv_chk) \
 	X(__recvfrom_chk) X(accept) X(accept4) X(connect) \
+	X(sendfile) X(sendfile64) X(splice) X(tee) X(vmsplice) \
+	X(preadv2) X(preadv64v2) X(pwritev2) X(pwritev64v2) \
 	X(eventfd_read) X(eventfd_write) X(open) X(open64) X(openat) X(openat64) \
 	X(__open_2) X(__open64_2) X(__openat_2) X(__openat64_2) X(creat) X(creat64) \
 	X(fopen) X(fopen64) X(freopen) X(freopen64) \
@@ -32,14 +34,16 @@
 	X(thrd_join) X(thrd_sleep) X(thrd_yield) X(mtx_lock) X(mtx_timedlock) X(mtx_trylock) \
 	X(cnd_wait) X(cnd_timedwait) X(call_once) X(sched_yield) \
 	X(nanosleep) X(clock_nanosleep) X(usleep) X(sleep) X(pause) \
-	X(wait) X(waitpid) X(wait3) X(wait4) X(waitid) \
-	X(sigwait) X(sigwaitinfo) X(sigtimedwait) X(sigsuspend) X(flock) X(syscall) \
+	X(wait) X(waitpid) X(wait3) X(wait4) X(waitid) X(pclose) \
+	X(sigwait) X(sigwaitinfo) X(sigtimedwait) X(sigsuspend) X(syscall) \
+	X(flock) X(fcntl) X(fcntl64) X(lockf) X(lockf64) \
 	X(msgrcv) X(msgsnd) X(semop) X(semtimedop) \
 	X(mq_receive) X(mq_timedreceive) X(mq_send) X(mq_timedsend)
 
 /* Threads that wait for what it does try again. */
 #define TURNS_TELLS(X) \
-	X(close) X(shutdown) X(fflush) X(fclose) X(fwrite) X(fputs) \
+	X(close) X(close_range) X(closefrom) X(dup) X(dup2) X(dup3) \
+	X(shutdown) X(fflush) X(fclose) X(fwrite) X(fputs) \
 	X(sem_post) X(pthread_mutex_unlock) X(pthread_rwlock_unlock) X(pthread_spin_unlock) \
 	X(pthread_cond_signal) X(pthread_cond_broadcast) X(mtx_unlock) \
 	X(cnd_signal) X(cnd_broadcast) X(pthread_cancel) \
@@ -50,7 +54,7 @@
 /* Processes and threads that it starts or ends take their places in the order of turns. */
 #define TURNS_STARTS(X) \
 	X(__libc_start_main) X(pthread_create) X(thrd_create) X(fork) X(vfork) \
-	X(posix_spawn) X(posix_spawnp) X(system) \
+	X(posix_spawn) X(posix_spawnp) X(system) X(popen) \
 	X(execve) X(execv) X(execvp) X(execvpe) X(execl) X(execlp) X(execle) X(fexecve) \
 	X(_exit) X(_Exit)
 
@@ -61,6 +65,7 @@
 #define TURNS_SHOWS(X) \
 	X(clock_gettime) X(gettimeofday) X(time) X(timespec_get) \
 	X(timerfd_create) X(timerfd_settime) X(timerfd_gettime) \
+	X(timer_create) X(timer_settime) X(timer_gettime) X(timer_getoverrun) X(timer_delete) \
 	X(alarm) X(ualarm) X(setitimer) X(getitimer) X(pidfd_open) \
 	X(getpid) X(getppid) X(gettid) X(getpgid) X(getpgrp) X(setpgid) X(getsid) X(setsid) \
 	X(tcgetpgrp) X(tcsetpgrp) X(sched_setaffinity) X(sched_getaffinity) \

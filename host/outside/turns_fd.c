@@ -74,6 +74,11 @@ bool turns_await_in(int fd)
 	return await_fd(fd, POLLIN);
 }
 
+bool turns_await_out(int fd)
+{
+	return await_fd(fd, POLLOUT);
+}
+
 /* For calls of the program: false if the call is to return -1 at once. */
 static bool await_in(const void *caller, int fd)
 {
@@ -376,16 +381,20 @@ DEFINE(int, eventfd_write, "eventfd_write", int fd, eventfd_t value)
 	return turns_write_by(CALLER, fd, &value, sizeof(value)) == sizeof(value) ? 0 : -1;
 }
 
-DEFINE(ssize_t, writev, "writev", int fd, const struct iovec *iov, int n)
+ssize_t turns_writev_by(const void *caller, int fd, const struct iovec *iov, int n)
 {
-	bool ours = turns_is_program(CALLER);
 	int kind;
 
-	if (!ours || n < 0)
+	if (!turns_is_program(caller) || n < 0)
 		return REAL(writev)(fd, iov, n);
 	if (is_long(fd, bytes_of(iov, (size_t)n), &kind) && (kind == S_IFIFO || is_stream(fd)))
 		return put_rest(fd, kind, iov, (size_t)n, 0, 0);
-	return await_fd(fd, POLLOUT) ? tell_success(CALLER, REAL(writev)(fd, iov, n)) : -1;
+	return await_fd(fd, POLLOUT) ? tell_success(caller, REAL(writev)(fd, iov, n)) : -1;
+}
+
+DEFINE(ssize_t, writev, "writev", int fd, const struct iovec *iov, int n)
+{
+	return turns_writev_by(CALLER, fd, iov, n);
 }
 
 static ssize_t sendto_in_turn(const void *caller, int fd, const void *from, size_t n, int flags,
@@ -485,13 +494,4 @@ DEFINE(int, connect, "connect", int fd, const struct sockaddr *addr, socklen_t s
 DEFINE(int, shutdown, "shutdown", int fd, int how)
 {
 	return (int)tell_success(CALLER, REAL(shutdown)(fd, how));
-}
-
-DEFINE(int, close, "close", int fd)
-{
-	bool ours = turns_is_program(CALLER);
-
-	if (ours)
-		turns_timer_closed(fd);
-	return ours ? (int)tell_success(CALLER, REAL(close)(fd)) : REAL(close)(fd);
 }

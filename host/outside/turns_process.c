@@ -89,6 +89,13 @@ int turns_posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_acti
 	return spawn_in_turn(REAL(posix_spawnp), pid, file, actions, attr, argv, envp);
 }
 
+int turns_spawn(const char *path, const posix_spawn_file_actions_t *actions, char *const argv[],
+		pid_t *pid)
+{
+	return spawn_in_turn(REAL(posix_spawn), pid, path, actions, NULL, argv,
+			     process_environment());
+}
+
 /* ---- another program in this process ---- */
 
 enum exec_kind {
@@ -243,6 +250,11 @@ static pid_t wait_in_turn(bool ours, pid_t pid, int *status, int options, struct
 	if (WIFEXITED(how) || WIFSIGNALED(how))
 		turns_pid_gone(result);
 	return shown;
+}
+
+pid_t turns_await_child(pid_t pid, int *status)
+{
+	return wait_in_turn(true, pid, status, 0, NULL);
 }
 
 pid_t turns_wait(int *status) __asm__("wait");

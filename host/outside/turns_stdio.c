@@ -243,6 +243,8 @@ int turns_fclose(FILE *file)
 	bool ours = PROGRAM, tells = ours && is_heard(file);
 	int result;
 
+	if (ours && turns_is_popened(file))
+		return turns_end_popened(file);
 	if (ours)
 		turns_timer_closed(fileno_unlocked(file));
 	result = REAL(fclose)(file);

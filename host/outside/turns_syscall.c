@@ -146,6 +146,8 @@ long turns_syscall(long n, long a, long b, long c, long d, long e, long f)
 		return call_kernel(n, &(struct args){ .a = turns_pid_meant((pid_t)a), .b = b });
 	case SYS_pidfd_send_signal:
 		return call_and_tell(n, &args);
+	case SYS_close_range:
+		return turns_close_range((unsigned int)a, (unsigned int)b, (int)c);
 	case SYS_getrandom:
 		turns_random((void *)a, (size_t)b);
 		return b;

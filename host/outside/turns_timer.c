@@ -5,7 +5,7 @@
  * has seen their time come. So it is read, and waited for, as usual.
  *
  * A forked child has the parent's timers, and each expires once for both: their times are in memory
- * that the two share. A timer is known by its first descriptor: one of dup can be read, not set.
+ * that the two share. A timer has an entry for each of its descriptors, with the same times.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -33,7 +33,7 @@ struct timer {
 	dev_t dev;
 	ino_t ino; /* of eventfds; no file, socket or pipe has it */
 	clockid_t clock;
-	struct times *times; /* a mapping of its own */
+	struct times *times; /* a mapping of its own; entries of one timer have the same */
 };
 
 /* Only the thread that has the turn reads or writes it, and the times. */
@@ -74,8 +74,13 @@ static bool is_eventfd(const struct timer *t)
 
 static void free_timer(struct timer *t)
 {
-	munmap(t->times, sizeof(*t->times));
+	bool last = true;
+
 	t->fd = -1;
+	for (int i = 0; i < timers_high; i++)
+		last &= timers[i].fd < 0 || timers[i].times != t->times;
+	if (last)
+		munmap(t->times, sizeof(*t->times));
 }
 
 /* Its time was `late` ns ago. */
@@ -117,6 +122,46 @@ void turns_timer_closed(int fd)
 		free_timer(t);
 }
 
+void turns_timers_closed(unsigned int first, unsigned int last)
+{
+	for (int i = 0; i < timers_high; i++)
+		if (timers[i].fd >= 0 && (unsigned int)timers[i].fd >= first &&
+		    (unsigned int)timers[i].fd <= last)
+			free_timer(&timers[i]);
+}
+
+/* The first of the entries that is free, or TIMERS. */
+static int free_entry(void)
+{
+	int i = 0;
+
+	while (i < timers_high && timers[i].fd >= 0)
+		i++;
+	return i;
+}
+
+static void use_entry(int i, struct timer t)
+{
+	timers[i] = t;
+	if (timers_high == i)
+		timers_high++;
+}
+
+void turns_timer_copied(int fd, int copy)
+{
+	const struct timer *t = timer_of(fd);
+	int i;
+
+	turns_timer_closed(copy);
+	if (!t || !is_eventfd(t))
+		return;
+	i = free_entry();
+	if (i == TIMERS)
+		return;
+	use_entry(i, *t);
+	timers[i].fd = copy;
+}
+
 /* ---- calls ---- */
 
 static struct times *make_times(void)
@@ -134,10 +179,8 @@ static int make_timer(clockid_t clock, int flags)
 {
 	struct times *times = NULL;
 	struct stat st = { 0 };
-	int i = 0, fd;
+	int i = free_entry(), fd;
 
-	while (i < timers_high && timers[i].fd >= 0)
-		i++;
 	if (i < TIMERS)
 		times = make_times();
 	if (!times)
@@ -151,13 +194,11 @@ static int make_timer(clockid_t clock, int flags)
 		return fd;
 	}
 	fstat(fd, &st);
-	timers[i] = (struct timer){ .fd = fd,
-				    .dev = st.st_dev,
-				    .ino = st.st_ino,
-				    .clock = clock,
-				    .times = times };
-	if (timers_high == i)
-		timers_high++;
+	use_entry(i, (struct timer){ .fd = fd,
+				     .dev = st.st_dev,
+				     .ino = st.st_ino,
+				     .clock = clock,
+				     .times = times });
 	return fd;
 }
 

@@ -25,6 +25,7 @@
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/sem.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -151,6 +152,13 @@ static void make_room(void)
 	fcntl(wire[0], F_SETFL, O_NONBLOCK);
 	while (syscall(SYS_read, wire[0], bytes, sizeof(bytes)) > 0)
 		;
+}
+
+static int conduit[4]; /* two pipes */
+
+static void fill_conduit(void)
+{
+	ck_assert_int_eq(syscall(SYS_write, conduit[1], "7\n", 2), 2);
 }
 
 static void count_one(void)
@@ -287,6 +295,15 @@ static void *end_when_told(void *arg)
 	return arg;
 }
 
+/* The shell of popen reads a line, which ends it. */
+static void feed_shell(void)
+{
+	siginfo_t info;
+
+	feed();
+	syscall(SYS_waitid, P_ALL, 0, &info, WEXITED | WNOWAIT, NULL);
+}
+
 static void raise_one(void)
 {
 	raise(SIGUSR1);
@@ -295,6 +312,38 @@ static void raise_one(void)
 static void unlock_file(void)
 {
 	syscall(SYS_flock, files[0], LOCK_UN);
+}
+
+/* Of the open file, not the process: the two descriptors are in each other's way. */
+static struct flock record = { .l_type = F_WRLCK };
+
+static void unlock_record(void)
+{
+	struct flock none = { .l_type = F_UNLCK };
+
+	syscall(SYS_fcntl, files[0], F_OFD_SETLK, &none);
+}
+
+/* Another process has the lock. */
+static void lock_by_child(void)
+{
+	int ready[2];
+	char byte;
+
+	ck_assert_int_eq(pipe(ready), 0);
+	child = fork();
+	if (child == 0) {
+		syscall(SYS_fcntl, files[0], F_SETLK, &record);
+		syscall(SYS_write, ready[1], "x", 1);
+		syscall(SYS_pause);
+	}
+	ck_assert_int_eq(syscall(SYS_read, ready[0], &byte, 1), 1);
+}
+
+static void end_child(void)
+{
+	syscall(SYS_kill, child, SIGKILL);
+	syscall(SYS_wait4, child, NULL, 0, NULL);
 }
 
 static struct {
@@ -489,6 +538,15 @@ static bool make_call(const char *name)
 	WAY(__read_chk, feed, read_checked(wire[0], bytes, 2, 2) == 2)
 	WAY(__recv_chk, feed, recv_checked(wire[0], bytes, 2, 2, 0) == 2)
 	WAY(__recvfrom_chk, feed, recvfrom_checked(wire[0], bytes, 2, 2, 0, NULL, NULL) == 2)
+	WAY(sendfile, make_room, sendfile(wire[1], files[0], NULL, 4096) == 4096)
+	WAY(sendfile64, make_room, sendfile64(wire[1], files[0], NULL, 4096) == 4096)
+	WAY(splice, feed, splice(wire[0], NULL, conduit[1], NULL, 2, 0) == 2)
+	WAY(tee, fill_conduit, tee(conduit[0], conduit[3], 2, 0) == 2)
+	WAY(vmsplice, fill_conduit, vmsplice(conduit[0], &iov, 1, 0) == 2)
+	WAY(preadv2, feed, preadv2(wire[0], &iov, 1, -1, 0) == 2)
+	WAY(preadv64v2, feed, preadv64v2(wire[0], &iov, 1, -1, 0) == 2)
+	WAY(pwritev2, make_room, pwritev2(wire[1], &long_iov, 1, -1, 0) == sizeof(bytes))
+	WAY(pwritev64v2, make_room, pwritev64v2(wire[1], &long_iov, 1, -1, 0) == sizeof(bytes))
 	WAY(eventfd_read, count_one, eventfd_read(event_fd, &count) == 0 && count == 1)
 	WAY(eventfd_write, count_none,
 	    eventfd_write(event_fd, UINT64_MAX - 1) == 0 && eventfd_write(event_fd, 1) == 0)
@@ -592,12 +650,22 @@ static bool make_call(const char *name)
 	WAY(waitpid, end_other, waitpid(-1, NULL, 0) > 0)
 	WAY(wait3, end_other, wait3(&status, 0, &usage) > 0)
 	WAY(wait4, end_other, wait4(child, &status, 0, &usage) > 0)
+	if (!strcmp(name, "pclose")) {
+		snprintf(bytes, sizeof(bytes), "read line <&%d", wire[0]);
+		stream = popen(bytes, "r");
+		waits = nows = 0;
+	}
+	WAY(pclose, feed_shell, pclose(stream) == 0)
 	WAY(waitid, end_other, waitid(P_ALL, 0, &info, WEXITED) == 0)
 	WAY(sigwait, raise_one, sigwait(&set, &n) == 0 && n == SIGUSR1)
 	WAY(sigwaitinfo, raise_one, sigwaitinfo(&set, &info) == SIGUSR1)
 	WAY(sigtimedwait, raise_one, sigtimedwait(&set, &info, &minute) == SIGUSR1)
 	WAY(sigsuspend, raise_one, sigsuspend(&none) == -1 && errno == EINTR)
 	WAY(flock, unlock_file, flock(files[1], LOCK_EX) == 0)
+	WAY(fcntl, unlock_record, fcntl(files[1], F_OFD_SETLKW, &record) == 0)
+	WAY(fcntl64, unlock_record, fcntl64(files[1], F_OFD_SETLKW, &record) == 0)
+	WAY(lockf, end_child, lockf(files[1], F_LOCK, 0) == 0)
+	WAY(lockf64, end_child, lockf64(files[1], F_LOCK, 0) == 0)
 	WAY(syscall, wake, syscall(SYS_futex, &word, FUTEX_WAIT, 0, NULL, NULL, 0) == 0)
 	WAY(msgrcv, put_message, msgrcv(notes, &note, 8, 0, 0) == 8)
 	WAY(msgsnd, get_message, msgsnd(notes, &note, 4096, 0) == 0)
@@ -631,8 +699,9 @@ static bool is_one_of(const char *name, const char *list)
 static void make_wire(const char *name)
 {
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, wire), 0);
-	if (is_one_of(name, "write writev send sendto sendmsg sendmmsg dprintf vdprintf "
-			    "__dprintf_chk __vdprintf_chk")) {
+	if (is_one_of(name,
+		      "write writev send sendto sendmsg sendmmsg dprintf vdprintf "
+		      "sendfile sendfile64 pwritev2 pwritev64v2 __dprintf_chk __vdprintf_chk")) {
 		fcntl(wire[1], F_SETFL, O_NONBLOCK);
 		while (syscall(SYS_write, wire[1], bytes, 4096) > 0)
 			;
@@ -678,8 +747,15 @@ static void set_up(const char *name)
 	ck_assert_int_eq(mkfifo(fifo, 0600), 0);
 	files[0] = mkstemp(path);
 	files[1] = open(path, O_RDWR);
+	ck_assert_int_eq(ftruncate(files[0], 4096), 0);
+	ck_assert_int_eq(pipe(conduit), 0);
+	ck_assert_int_eq(pipe(conduit + 2), 0);
 	unlink(path);
 	flock(files[0], LOCK_EX);
+	if (is_one_of(name, "fcntl fcntl64"))
+		fcntl(files[0], F_OFD_SETLK, &record);
+	if (is_one_of(name, "lockf lockf64"))
+		lock_by_child();
 	if (!strncmp(name, "wait", 4))
 		child = fork();
 	if (!strncmp(name, "wait", 4) && child == 0) {

@@ -312,7 +312,7 @@ START_TEST(threads_wait_at_a_barrier_for_the_last_one)
 }
 END_TEST
 
-START_TEST(a_barrier_of_several_processes_is_that_of_libc)
+START_TEST(a_barrier_of_several_processes_is_told_to_all)
 {
 	pthread_barrierattr_t attr;
 
@@ -323,7 +323,7 @@ START_TEST(a_barrier_of_several_processes_is_that_of_libc)
 	ck_assert_int_eq(pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED), 0);
 	ck_assert_int_eq(pthread_barrier_init(&barrier, &attr, 1), 0);
 	come_last();
-	expect("");
+	expect("tell fd");
 }
 END_TEST
 
@@ -536,7 +536,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_lock_for_reading_and_writing_is_refused_as_by_libc, 1, NULL);
 	unit_add(suite, a_spin_lock_is_waited_for, 1, NULL);
 	unit_add(suite, threads_wait_at_a_barrier_for_the_last_one, 1, NULL);
-	unit_add(suite, a_barrier_of_several_processes_is_that_of_libc, 1, NULL);
+	unit_add(suite, a_barrier_of_several_processes_is_told_to_all, 1, NULL);
 	unit_add(suite, a_condition_is_waited_for, 2, NULL);
 	unit_add(suite, a_wait_for_a_condition_has_the_errors_of_its_mutex, 2, NULL);
 	unit_add(suite, a_thread_that_waits_for_a_condition_is_cancelled_with_the_mutex_held, 1,

@@ -25,13 +25,20 @@ same() {
 title() {
 	case $1 in
 	alarm) echo "a signal of alarm and setitimer comes in virtual time, and ends a wait" ;;
+	barrier) echo "processes wait for each other at a barrier that they share" ;;
 	c11) echo "threads of C11 give their turns up" ;;
+	closes) echo "a process that closes all descriptors is not dead for others" ;;
+	copies) echo "a timer is known by each of its descriptors" ;;
 	exec) echo "a parent hears at once that its child's descriptors were closed by exec" ;;
 	greedy) echo "a process that waits only with a shared lock held leaves it to others" ;;
 	killed) echo "a process that is killed has ended before time passes" ;;
 	left) echo "a run waits for a process that outlives its parent" ;;
+	moves) echo "splice, sendfile and their like give the turn up" ;;
+	popen) echo "the shells of popen take part in time" ;;
 	queues) echo "processes wait for messages in queues, and for semaphores of System V" ;;
+	records) echo "processes wait for locks of records of a file" ;;
 	sender) echo "programs know by its process id who sent a signal" ;;
+	timers) echo "timers of timer_create expire in virtual time" ;;
 	shared) echo "processes wait for locks and semaphores that they share" ;;
 	esac
 }
@@ -39,10 +46,12 @@ title() {
 # AddressSanitizer of clang 14 does not take the locks of its malloc for a fork: the child waits for
 # one that the library's helper had.
 forks_badly() {
-	[ "$1" != c11 ] && ${NM:-nm} "$datsim" | grep -qE '__(asan|tsan)_init'
+	[ "$1" != c11 ] && [ "$1" != moves ] && ${NM:-nm} "$datsim" | grep -qE '__(asan|tsan)_init'
 }
 
-for kind in alarm c11 exec greedy killed left queues sender shared; do
+kinds_all="alarm barrier c11 closes copies exec greedy killed left
+	moves popen queues records sender shared timers"
+for kind in $kinds_all; do
 	if has_verbs && forks_badly "$kind"; then
 		cannot "a child may hang in the sanitizer's malloc" "$(title "$kind")"
 	elif has_verbs; then

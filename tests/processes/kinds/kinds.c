@@ -24,21 +24,10 @@
 #include <threads.h>
 #include <unistd.h>
 
+#include "kinds.h"
+
 #define ROUNDS   5
 #define HEIRLOOM 9 /* a descriptor */
-
-static void must(int good, const char *what)
-{
-	if (good)
-		return;
-	printf("kinds: %s\n", what);
-	exit(1);
-}
-
-static void sleep_ms(int ms)
-{
-	usleep((useconds_t)ms * 1000);
-}
 
 /* ---- threads of C11, which hand a number to and fro ---- */
 
@@ -191,6 +180,44 @@ static int run_shared(void)
 	must(pthread_mutex_unlock(&s->robust) == 0, "it is not locked");
 	must(waitpid(child, NULL, 0) == child, "no child");
 	puts("repaired");
+	return 0;
+}
+
+/* ---- a barrier in memory that processes share ---- */
+
+static void pass_barrier(pthread_barrier_t *barrier, int *last, int who)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		sleep_ms(who);
+		if (pthread_barrier_wait(barrier) == PTHREAD_BARRIER_SERIAL_THREAD)
+			__atomic_fetch_add(last, 1, __ATOMIC_SEQ_CST);
+		printf("%d in round %d\n", who, i);
+	}
+}
+
+static int run_barrier(void)
+{
+	struct {
+		pthread_barrier_t barrier;
+		int last;
+	} *all =
+		mmap(NULL, sizeof(*all), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pthread_barrierattr_t attr;
+
+	must(all != MAP_FAILED, "no memory");
+	pthread_barrierattr_init(&attr);
+	pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	must(pthread_barrier_init(&all->barrier, &attr, 3) == 0, "no barrier");
+	for (int who = 1; who < 3; who++) {
+		if (fork() == 0) {
+			pass_barrier(&all->barrier, &all->last, who);
+			_exit(0);
+		}
+	}
+	pass_barrier(&all->barrier, &all->last, 0);
+	must(wait(NULL) > 0 && wait(NULL) > 0, "no children");
+	must(pthread_barrier_destroy(&all->barrier) == 0, "it is in use");
+	printf("last %d times\n", all->last);
 	return 0;
 }
 
@@ -566,10 +593,12 @@ static int run_left(void)
 static const struct {
 	const char *name;
 	int (*run)(void);
-} kinds[] = { { "alarm", run_alarm },   { "c11", run_c11 },       { "exec", run_exec },
-	      { "greedy", run_greedy }, { "heir", run_heir },     { "killed", run_killed },
-	      { "left", run_left },     { "queues", run_queues }, { "sender", run_sender },
-	      { "shared", run_shared } };
+} kinds[] = { { "alarm", run_alarm },     { "c11", run_c11 },       { "closes", run_closes },
+	      { "barrier", run_barrier }, { "timers", run_timers }, { "copies", run_copies },
+	      { "moves", run_moves },     { "popen", run_popen },   { "records", run_records },
+	      { "exec", run_exec },       { "greedy", run_greedy }, { "heir", run_heir },
+	      { "killed", run_killed },   { "left", run_left },     { "queues", run_queues },
+	      { "sender", run_sender },   { "shared", run_shared } };
 
 int main(int argc, char **argv)
 {

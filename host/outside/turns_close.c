@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * turns_close.c - descriptors that a program in lockstep closes. Many programs close all that they
+ * do not know before an exec. With the library's descriptor of its fabric the process would look
+ * dead to others, and lose its place among them while it runs. So that one is kept open; the exec
+ * closes it.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "turns.h"
+#include "host/nic_process.h"
+
+#define KEPT      4
+#define KEPT_FROM 512 /* shells take lower numbers, by dup2 */
+
+static int kept[KEPT]; /* and one; 0: the entry is free */
+
+static bool change_entry(int from, int to)
+{
+	for (int i = 0; i < KEPT; i++) {
+		int expected = from;
+
+		if (__atomic_compare_exchange_n(&kept[i], &expected, to, false, __ATOMIC_SEQ_CST,
+						__ATOMIC_SEQ_CST))
+			return true;
+	}
+	return false;
+}
+
+void libdat_outside_keep(int *fd)
+{
+	int before = errno, high = fcntl(*fd, F_DUPFD_CLOEXEC, KEPT_FROM);
+
+	if (high >= 0) {
+		REAL(close)(*fd);
+		*fd = high;
+	}
+	errno = before;
+	change_entry(0, *fd + 1);
+}
+
+void libdat_outside_drop(int fd)
+{
+	change_entry(fd + 1, 0);
+}
+
+/* The lowest one from `first` to `last`, or -1. */
+static int kept_between(unsigned int first, unsigned int last)
+{
+	int lowest = -1;
+
+	for (int i = 0; i < KEPT; i++) {
+		int fd = __atomic_load_n(&kept[i], __ATOMIC_SEQ_CST) - 1;
+
+		if (fd >= 0 && (unsigned int)fd >= first && (unsigned int)fd <= last &&
+		    (lowest < 0 || fd < lowest))
+			lowest = fd;
+	}
+	return lowest;
+}
+
+/* Not by libc, whose close_range is younger than other things here. */
+static int close_these(unsigned int first, unsigned int last, int flags)
+{
+	return (int)REAL(syscall)(SYS_close_range, first, last, flags);
+}
+
+static int close_others(unsigned int first, unsigned int last, int flags)
+{
+	int fd, result = 0;
+
+	while (first <= last && (fd = kept_between(first, last)) >= 0) {
+		if ((unsigned int)fd > first)
+			result = close_these(first, (unsigned int)fd - 1, flags);
+		if (result)
+			return result;
+		first = (unsigned int)fd + 1;
+		if (first > last)
+			return 0;
+	}
+	return close_these(first, last, flags);
+}
+
+int turns_close_range(unsigned int first, unsigned int last, int flags)
+{
+	int result;
+
+	/* Of what is only closed by an exec, the kept ones are part. */
+	if (flags & CLOSE_RANGE_CLOEXEC)
+		return close_these(first, last, flags);
+	turns_timers_closed(first, last);
+	result = close_others(first, last, flags);
+	if (result == 0)
+		turns_tell(true);
+	return result;
+}
+
+/* ---- calls ---- */
+
+int turns_close(int fd) __asm__("close");
+int turns_close(int fd)
+{
+	int result;
+
+	if (!PROGRAM)
+		return REAL(close)(fd);
+	if (fd >= 0 && kept_between((unsigned int)fd, (unsigned int)fd) == fd) {
+		errno = EBADF;
+		return -1;
+	}
+	turns_timer_closed(fd);
+	result = REAL(close)(fd);
+	if (result >= 0)
+		turns_tell(true);
+	return result;
+}
+
+int turns_close_range_called(unsigned int first, unsigned int last,
+			     int flags) __asm__("close_range");
+int turns_close_range_called(unsigned int first, unsigned int last, int flags)
+{
+	return PROGRAM ? turns_close_range(first, last, flags) : close_these(first, last, flags);
+}
+
+void turns_closefrom(int first) __asm__("closefrom");
+void turns_closefrom(int first)
+{
+	unsigned int from = first > 0 ? (unsigned int)first : 0;
+
+	if (PROGRAM ? turns_close_range(from, UINT_MAX, 0) : close_these(from, UINT_MAX, 0))
+		abort();
+}

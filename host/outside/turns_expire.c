@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * turns_expire.c - timers of timer_create, of a program in lockstep, in virtual time. A thread of
+ * the process waits for the next expiration, and sends its signal or starts its function in a new
+ * thread. It is there while there are timers. A forked child has none.
+ *
+ * Only the thread that has the turn uses the table.
+ */
+#define _GNU_SOURCE
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "turns.h"
+
+#define TIMERS 64
+
+static struct timer {
+	bool used;
+	clockid_t clock;
+	struct sigevent event;
+	pthread_attr_t attr; /* of the thread of its function */
+	uint64_t at;         /* virtual time of the next expiration; OUTSIDE_NEVER: none */
+	uint64_t every;      /* 0: once */
+	int missed;          /* expirations that the last one stands for, but for itself */
+} timers[TIMERS];
+static bool watched; /* the thread is there */
+
+static void forget_timers(void)
+{
+	memset(timers, 0, sizeof(timers));
+	watched = false;
+}
+
+static void __attribute__((constructor)) expire_begin(void)
+{
+	pthread_atfork(NULL, NULL, forget_timers);
+}
+
+/* NULL: it is one of libc. */
+static struct timer *timer_of(timer_t id)
+{
+	for (int i = 0; i < TIMERS; i++)
+		if (id == (timer_t)&timers[i] && timers[i].used)
+			return &timers[i];
+	return NULL;
+}
+
+/* ---- expirations ---- */
+
+static void send_signal(const struct timer *t)
+{
+	siginfo_t info = { .si_signo = t->event.sigev_signo, .si_code = SI_TIMER };
+	pid_t pid = REAL(getpid)();
+
+	info.si_timerid = (int)(t - timers);
+	info.si_overrun = t->missed;
+	info.si_value = t->event.sigev_value;
+	if (t->event.sigev_notify == SIGEV_THREAD_ID)
+		REAL(syscall)
+	(SYS_rt_tgsigqueueinfo, pid, turns_tid_meant(t->event._sigev_un._tid), info.si_signo,
+	 &info);
+	else REAL(syscall)(SYS_rt_sigqueueinfo, pid, info.si_signo, &info);
+	turns_tell(true);
+}
+
+/* As the program would: the runtime of a sanitizer, which may be first, has to know the thread. */
+static int create_as_program(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+			     void *arg)
+{
+	void *first = dlsym(RTLD_DEFAULT, "pthread_create"), *own;
+	__typeof__(&pthread_create) create = (__typeof__(&pthread_create))first;
+	Dl_info info;
+	int err;
+
+	own = dladdr(first, &info) ? info.dli_fbase : NULL;
+	if (own && dladdr((void *)(uintptr_t)create_as_program, &info) && info.dli_fbase == own)
+		return turns_create(thread, attr, run, arg, &err) ? err : EAGAIN;
+	return create(thread, attr, run, arg);
+}
+
+static int create_thread(const pthread_attr_t *attr, void *(*run)(void *), void *arg)
+{
+	sigset_t all, before;
+	pthread_t thread;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = create_as_program(&thread, attr, run, arg);
+	if (!err)
+		pthread_detach(thread);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return err;
+}
+
+/* The timer may be deleted before the thread runs. */
+struct notice {
+	void (*function)(union sigval value);
+	union sigval value;
+};
+
+static void *give_notice(void *arg)
+{
+	struct notice notice = *(struct notice *)arg;
+	sigset_t none;
+
+	free(arg);
+	sigemptyset(&none);
+	pthread_sigmask(SIG_SETMASK, &none, NULL);
+	notice.function(notice.value);
+	return NULL;
+}
+
+static void start_function(struct timer *t)
+{
+	struct notice *notice = malloc(sizeof(*notice));
+
+	if (!notice)
+		return;
+	*notice = (struct notice){ t->event.sigev_notify_function, t->event.sigev_value };
+	if (create_thread(&t->attr, give_notice, notice))
+		free(notice);
+}
+
+static void expire_timer(struct timer *t, uint64_t now)
+{
+	uint64_t late = now - t->at, missed = t->every ? late / t->every : 0;
+
+	t->missed = missed < INT_MAX ? (int)missed : INT_MAX;
+	t->at = t->every ? now + t->every - late % t->every : OUTSIDE_NEVER;
+	if (t->event.sigev_notify == SIGEV_THREAD)
+		start_function(t);
+	else if (t->event.sigev_notify != SIGEV_NONE)
+		send_signal(t);
+}
+
+/* All whose time has come. The time until the next one; false: there are no timers. */
+static bool expire_all(uint64_t *left)
+{
+	uint64_t now = turns_now();
+	bool any = false;
+
+	*left = OUTSIDE_NEVER;
+	for (int i = 0; i < TIMERS; i++) {
+		struct timer *t = &timers[i];
+
+		any |= t->used;
+		if (t->used && t->at <= now)
+			expire_timer(t, now);
+		if (t->used && t->at != OUTSIDE_NEVER && t->at - now < *left)
+			*left = t->at - now;
+	}
+	return any;
+}
+
+static void *watch_timers(void *unused)
+{
+	uint64_t left;
+
+	while (expire_all(&left) && turns_let_others(left, false))
+		;
+	watched = false;
+	return unused;
+}
+
+/* ---- calls ---- */
+
+static bool is_known(clockid_t clock, const struct sigevent *event)
+{
+	int how = event ? event->sigev_notify : SIGEV_SIGNAL;
+
+	if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC && clock != CLOCK_BOOTTIME)
+		return false;
+	return how == SIGEV_SIGNAL || how == SIGEV_NONE || how == SIGEV_THREAD ||
+	       how == SIGEV_THREAD_ID;
+}
+
+/* The program may destroy its attributes after the call. */
+static bool copy_attr(pthread_attr_t *to, const pthread_attr_t *from)
+{
+	size_t size = 0;
+
+	if (pthread_attr_init(to))
+		return false;
+	if (from && (pthread_attr_getstacksize(from, &size) || pthread_attr_setstacksize(to, size)))
+		return false;
+	return true;
+}
+
+static bool begin_watch(void)
+{
+	if (!watched)
+		watched = create_thread(NULL, watch_timers, NULL) == 0;
+	return watched;
+}
+
+/* False: libc has to make it. */
+static bool make_timer(clockid_t clock, const struct sigevent *event, timer_t *id)
+{
+	struct timer *t = timers;
+
+	while (t < timers + TIMERS && t->used)
+		t++;
+	if (t == timers + TIMERS)
+		return false;
+	*t = (struct timer){ .clock = clock, .at = OUTSIDE_NEVER };
+	if (event)
+		t->event = *event;
+	else
+		t->event = (struct sigevent){ .sigev_signo = SIGALRM, .sigev_value.sival_ptr = t };
+	if (t->event.sigev_notify == SIGEV_THREAD &&
+	    !copy_attr(&t->attr, t->event.sigev_notify_attributes))
+		return false;
+	t->used = true;
+	if (!begin_watch()) {
+		t->used = false;
+		return false;
+	}
+	*id = (timer_t)t;
+	return true;
+}
+
+int turns_timer_create(clockid_t clock, struct sigevent *event,
+		       timer_t *id) __asm__("timer_create");
+int turns_timer_create(clockid_t clock, struct sigevent *event, timer_t *id)
+{
+	uint64_t now;
+
+	if (PROGRAM && is_known(clock, event) && turns_time(&now) && make_timer(clock, event, id))
+		return 0;
+	return REAL(timer_create)(clock, event, id);
+}
+
+static struct timespec ts_of(uint64_t ns)
+{
+	return (struct timespec){ .tv_sec = (time_t)(ns / TURNS_NS),
+				  .tv_nsec = (long)(ns % TURNS_NS) };
+}
+
+static void look_at(const struct timer *t, struct itimerspec *value)
+{
+	uint64_t now = turns_now() + turns_ahead();
+
+	*value = (struct itimerspec){ .it_interval = ts_of(t->every) };
+	if (t->at != OUTSIDE_NEVER)
+		value->it_value = ts_of(t->at > now ? t->at - now : 1);
+}
+
+static int set_timer(struct timer *t, int flags, const struct itimerspec *value,
+		     struct itimerspec *old)
+{
+	uint64_t now = turns_now(), first = turns_ns(&value->it_value);
+
+	if (!turns_is_valid(&value->it_value) || !turns_is_valid(&value->it_interval)) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (old)
+		look_at(t, old);
+	t->every = turns_ns(&value->it_interval);
+	if (t->every == OUTSIDE_NEVER)
+		t->every = 0;
+	if (first == 0)
+		t->at = OUTSIDE_NEVER;
+	else if (!(flags & TIMER_ABSTIME))
+		t->at = turns_after(now, turns_later(first));
+	else if (turns_since(t->clock, &value->it_value))
+		t->at = now;
+	else
+		t->at = turns_after(now, turns_until(t->clock, &value->it_value));
+	turns_tell(false); /* the thread waits for another time */
+	return 0;
+}
+
+int turns_timer_settime(timer_t id, int flags, const struct itimerspec *value,
+			struct itimerspec *old) __asm__("timer_settime");
+int turns_timer_settime(timer_t id, int flags, const struct itimerspec *value,
+			struct itimerspec *old)
+{
+	struct timer *t = timer_of(id);
+
+	return t ? set_timer(t, flags, value, old) : REAL(timer_settime)(id, flags, value, old);
+}
+
+int turns_timer_gettime(timer_t id, struct itimerspec *value) __asm__("timer_gettime");
+int turns_timer_gettime(timer_t id, struct itimerspec *value)
+{
+	const struct timer *t = timer_of(id);
+
+	if (!t)
+		return REAL(timer_gettime)(id, value);
+	look_at(t, value);
+	return 0;
+}
+
+int turns_timer_getoverrun(timer_t id) __asm__("timer_getoverrun");
+int turns_timer_getoverrun(timer_t id)
+{
+	const struct timer *t = timer_of(id);
+
+	return t ? t->missed : REAL(timer_getoverrun)(id);
+}
+
+int turns_timer_delete(timer_t id) __asm__("timer_delete");
+int turns_timer_delete(timer_t id)
+{
+	struct timer *t = timer_of(id);
+
+	if (!t)
+		return REAL(timer_delete)(id);
+	if (t->event.sigev_notify == SIGEV_THREAD)
+		pthread_attr_destroy(&t->attr);
+	t->used = false;
+	turns_tell(false); /* the thread ends with the last one */
+	return 0;
+}

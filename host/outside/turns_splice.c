@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * turns_splice.c - calls of a program in lockstep that move bytes between descriptors inside the
+ * kernel, and preadv2 and its like. While one is made its sockets and pipes do not block: only the
+ * thread with the turn uses them.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "turns.h"
+
+/* Of a call of either kind; -1: it has one descriptor less. */
+struct ends {
+	int in, out;
+};
+
+static bool is_pipe_or_socket(int fd)
+{
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
+}
+
+static bool may_block(int fd)
+{
+	return is_pipe_or_socket(fd) && !(fcntl(fd, F_GETFL) & O_NONBLOCK);
+}
+
+/* False: the call is to fail, as errno says. */
+static bool await_ends(const struct ends *ends)
+{
+	return (!is_pipe_or_socket(ends->in) || turns_await_in(ends->in)) &&
+	       (!is_pipe_or_socket(ends->out) || turns_await_out(ends->out));
+}
+
+static void set_blocking(int fd, bool on)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	fcntl(fd, F_SETFL, on ? flags & ~O_NONBLOCK : flags | O_NONBLOCK);
+}
+
+typedef ssize_t move(const void *args);
+
+/* `make` once, with ends that do not block. */
+static ssize_t move_once(const struct ends *ends, move *make, const void *args)
+{
+	bool in = may_block(ends->in), out = may_block(ends->out);
+	ssize_t moved;
+	int err;
+
+	if (in)
+		set_blocking(ends->in, false);
+	if (out)
+		set_blocking(ends->out, false);
+	moved = make(args);
+	err = errno;
+	if (in)
+		set_blocking(ends->in, true);
+	if (out)
+		set_blocking(ends->out, true);
+	if (moved > 0)
+		turns_tell(true);
+	errno = err;
+	return moved;
+}
+
+/* Until something could be moved. */
+static ssize_t move_some(const struct ends *ends, move *make, const void *args)
+{
+	bool again = may_block(ends->in) || may_block(ends->out);
+	ssize_t moved;
+
+	do {
+		if (!await_ends(ends))
+			return -1;
+		moved = move_once(ends, make, args);
+	} while (again && moved < 0 && errno == EAGAIN && turns_wait_fd(OUTSIDE_NEVER) &&
+		 !turns_interrupted(true));
+	return moved;
+}
+
+/* ---- sendfile: all of it, if the descriptor that it writes to blocks ---- */
+
+struct sendfile_args {
+	struct ends ends;
+	off64_t *offset;
+	size_t n;
+};
+
+static ssize_t make_sendfile(const void *args)
+{
+	const struct sendfile_args *a = args;
+
+	return REAL(sendfile64)(a->ends.out, a->ends.in, a->offset, a->n);
+}
+
+static ssize_t sendfile_in_turn(int out, int in, off64_t *offset, size_t n)
+{
+	struct sendfile_args args = { { in, out }, offset, n };
+	bool all = may_block(out);
+	size_t done = 0;
+	ssize_t moved;
+
+	do {
+		moved = move_some(&args.ends, make_sendfile, &args);
+		done += moved > 0 ? (size_t)moved : 0;
+		args.n = n - done;
+	} while (all && moved > 0 && done < n);
+	return done ? (ssize_t)done : moved;
+}
+
+ssize_t turns_sendfile64(int out, int in, off64_t *offset, size_t n) __asm__("sendfile64");
+ssize_t turns_sendfile64(int out, int in, off64_t *offset, size_t n)
+{
+	return PROGRAM ? sendfile_in_turn(out, in, offset, n)
+		       : REAL(sendfile64)(out, in, offset, n);
+}
+
+ssize_t turns_sendfile(int out, int in, off_t *offset, size_t n) __asm__("sendfile");
+ssize_t turns_sendfile(int out, int in, off_t *offset, size_t n)
+{
+	_Static_assert(sizeof(off_t) == sizeof(off64_t), "one is the other");
+	return PROGRAM ? sendfile_in_turn(out, in, offset, n) : REAL(sendfile)(out, in, offset, n);
+}
+
+/* ---- splice, tee, vmsplice ---- */
+
+struct splice_args {
+	struct ends ends;
+	off64_t *in_offset, *out_offset;
+	const struct iovec *iov;
+	size_t n;
+	unsigned int flags;
+};
+
+static ssize_t make_splice(const void *args)
+{
+	const struct splice_args *a = args;
+
+	return REAL(splice)(a->ends.in, a->in_offset, a->ends.out, a->out_offset, a->n,
+			    a->flags | SPLICE_F_NONBLOCK);
+}
+
+static ssize_t make_tee(const void *args)
+{
+	const struct splice_args *a = args;
+
+	return REAL(tee)(a->ends.in, a->ends.out, a->n, a->flags | SPLICE_F_NONBLOCK);
+}
+
+static ssize_t make_vmsplice(const void *args)
+{
+	const struct splice_args *a = args;
+	int fd = a->ends.in < 0 ? a->ends.out : a->ends.in;
+
+	return REAL(vmsplice)(fd, a->iov, a->n, a->flags | SPLICE_F_NONBLOCK);
+}
+
+/* One that is not to wait is made once. */
+static ssize_t splice_in_turn(move *make, const struct splice_args *args)
+{
+	ssize_t moved;
+
+	if (args->n == 0 || !(args->flags & SPLICE_F_NONBLOCK))
+		return move_some(&args->ends, make, args);
+	moved = move_once(&args->ends, make, args);
+	if (moved < 0 && errno == EAGAIN)
+		turns_let_others(TURNS_TEST_NS, false);
+	return moved;
+}
+
+ssize_t turns_splice(int in, off64_t *in_offset, int out, off64_t *out_offset, size_t n,
+		     unsigned int flags) __asm__("splice");
+ssize_t turns_splice(int in, off64_t *in_offset, int out, off64_t *out_offset, size_t n,
+		     unsigned int flags)
+{
+	const struct splice_args args = { .ends = { in, out },
+					  .in_offset = in_offset,
+					  .out_offset = out_offset,
+					  .n = n,
+					  .flags = flags };
+
+	if (!PROGRAM || n == 0)
+		return REAL(splice)(in, in_offset, out, out_offset, n, flags);
+	return splice_in_turn(make_splice, &args);
+}
+
+ssize_t turns_tee(int in, int out, size_t n, unsigned int flags) __asm__("tee");
+ssize_t turns_tee(int in, int out, size_t n, unsigned int flags)
+{
+	const struct splice_args args = { .ends = { in, out }, .n = n, .flags = flags };
+
+	if (!PROGRAM || n == 0)
+		return REAL(tee)(in, out, n, flags);
+	return splice_in_turn(make_tee, &args);
+}
+
+ssize_t turns_vmsplice(int fd, const struct iovec *iov, size_t n,
+		       unsigned int flags) __asm__("vmsplice");
+ssize_t turns_vmsplice(int fd, const struct iovec *iov, size_t n, unsigned int flags)
+{
+	struct splice_args args = { .ends = { -1, fd }, .iov = iov, .n = n, .flags = flags };
+
+	if (!PROGRAM || n == 0)
+		return REAL(vmsplice)(fd, iov, n, flags);
+	if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
+		args.ends = (struct ends){ fd, -1 };
+	return splice_in_turn(make_vmsplice, &args);
+}
+
+/* ---- vectors with flags: without an offset, at the place of the descriptor ---- */
+
+static bool may_wait(int fd, off64_t offset, int flags)
+{
+	return offset == -1 && !(flags & RWF_NOWAIT) && is_pipe_or_socket(fd);
+}
+
+ssize_t turns_preadv2(int fd, const struct iovec *iov, int n, off_t offset,
+		      int flags) __asm__("preadv2");
+ssize_t turns_preadv2(int fd, const struct iovec *iov, int n, off_t offset, int flags)
+{
+	if (PROGRAM && may_wait(fd, offset, flags) && !turns_await_in(fd))
+		return -1;
+	return REAL(preadv2)(fd, iov, n, offset, flags);
+}
+
+ssize_t turns_preadv64v2(int fd, const struct iovec *iov, int n, off64_t offset,
+			 int flags) __asm__("preadv64v2");
+ssize_t turns_preadv64v2(int fd, const struct iovec *iov, int n, off64_t offset, int flags)
+{
+	if (PROGRAM && may_wait(fd, offset, flags) && !turns_await_in(fd))
+		return -1;
+	return REAL(preadv2)(fd, iov, n, offset, flags);
+}
+
+/* The flags are for files that are not pipes or sockets. */
+ssize_t turns_pwritev2(int fd, const struct iovec *iov, int n, off_t offset,
+		       int flags) __asm__("pwritev2");
+ssize_t turns_pwritev2(int fd, const struct iovec *iov, int n, off_t offset, int flags)
+{
+	if (PROGRAM && may_wait(fd, offset, flags))
+		return turns_writev_by(__builtin_return_address(0), fd, iov, n);
+	return REAL(pwritev2)(fd, iov, n, offset, flags);
+}
+
+ssize_t turns_pwritev64v2(int fd, const struct iovec *iov, int n, off64_t offset,
+			  int flags) __asm__("pwritev64v2");
+ssize_t turns_pwritev64v2(int fd, const struct iovec *iov, int n, off64_t offset, int flags)
+{
+	if (PROGRAM && may_wait(fd, offset, flags))
+		return turns_writev_by(__builtin_return_address(0), fd, iov, n);
+	return REAL(pwritev2)(fd, iov, n, offset, flags);
+}

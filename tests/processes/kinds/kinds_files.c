@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* kinds_files.c - kinds of programs that wait for descriptors, and files. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+
+#include "kinds.h"
+
+/* ---- a child that closes all descriptors, as Python's does, and goes on for a while ---- */
+
+#define ASK  3 /* descriptors of the child */
+#define TELL 4
+
+static void close_all(int how)
+{
+	if (how == 0)
+		closefrom(TELL + 1);
+	else if (how == 1)
+		syscall(SYS_close_range, TELL + 1, UINT_MAX, 0);
+	else
+		for (int fd = TELL + 1; fd < 1024; fd++)
+			close(fd);
+}
+
+static void close_and_wait(int how, int ask, int tell)
+{
+	char byte;
+
+	dup2(ask, ASK);
+	dup2(tell, TELL);
+	close_all(how);
+	must(write(TELL, "", 1) == 1 && read(ASK, &byte, 1) == 1, "no parent");
+	execlp("sleep", "sleep", "0.1", (char *)NULL);
+	_exit(1);
+}
+
+/* A process that joins finds out who is dead. */
+static void begin_another(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(0);
+	must(waitpid(pid, NULL, 0) == pid, "no other child");
+}
+
+int run_closes(void)
+{
+	int ask[2], tell[2], status;
+	pid_t child;
+	char byte;
+
+	for (int how = 0; how < 3; how++) {
+		must(pipe(ask) == 0 && pipe(tell) == 0, "no pipe");
+		/* Not the numbers that the child gives them. */
+		for (int i = 0; i < 2; i++) {
+			ask[i] = fcntl(ask[i], F_DUPFD, TELL + 1);
+			tell[i] = fcntl(tell[i], F_DUPFD, TELL + 1);
+		}
+		child = fork();
+		if (child == 0)
+			close_and_wait(how, ask[0], tell[1]);
+		must(read(tell[0], &byte, 1) == 1, "no word of the child");
+		begin_another();
+		must(write(ask[1], "", 1) == 1, "no child that reads");
+		must(waitpid(child, &status, 0) == child, "no child");
+		printf("%d ended with %d\n", how, status);
+	}
+	return 0;
+}
+
+/* ---- a timer with several descriptors ---- */
+
+static void expire(int set, int wait)
+{
+	const struct itimerspec soon = { .it_value = { .tv_nsec = 20000000 } };
+	uint64_t times;
+
+	must(timerfd_settime(set, 0, &soon, NULL) == 0, "not a timer");
+	must(read(wait, &times, sizeof(times)) == sizeof(times), "no expiration");
+	printf("expired %d\n", (int)times);
+}
+
+int run_copies(void)
+{
+	int first = timerfd_create(CLOCK_MONOTONIC, 0), second = dup(first), third;
+	struct itimerspec left;
+	pid_t child;
+
+	expire(second, first);
+	close(first);
+	expire(second, second);
+	third = dup2(second, 77);
+	expire(third, second);
+	close_range((unsigned int)second, (unsigned int)second, 0);
+	first = fcntl(third, F_DUPFD, 5);
+	close(third);
+	child = fork();
+	if (child == 0) {
+		expire(first, first);
+		_exit(0);
+	}
+	must(waitpid(child, NULL, 0) == child, "no child");
+	must(dup2(STDIN_FILENO, first) == first, "no copy");
+	must(timerfd_gettime(first, &left) == -1, "it is a timer no more");
+	return 0;
+}
+
+/* ---- locks of records of a file ---- */
+
+static void lock_and_say(int fd, int way)
+{
+	struct flock lock = { .l_type = F_WRLCK };
+
+	if (way == 0)
+		must(lockf(fd, F_LOCK, 0) == 0, "no lock");
+	else
+		must(fcntl(fd, way == 1 ? F_SETLKW : F_OFD_SETLKW, &lock) == 0, "no lock");
+	printf("child locks %d\n", way);
+	_exit(0);
+}
+
+int run_records(void)
+{
+	char path[] = "/tmp/kinds-XXXXXX";
+	struct flock lock = { .l_type = F_WRLCK };
+	int fd = mkstemp(path), again = open(path, O_RDWR);
+	pid_t child;
+
+	must(fd >= 0 && again >= 0, "no file");
+	for (int way = 0; way < 3; way++) {
+		must(fcntl(fd, way == 2 ? F_OFD_SETLK : F_SETLK, &lock) == 0, "no lock");
+		child = fork();
+		if (child == 0)
+			lock_and_say(again, way);
+		sleep_ms(20);
+		printf("parent lets %d go\n", way);
+		lock.l_type = F_UNLCK;
+		must(fcntl(fd, way == 2 ? F_OFD_SETLK : F_SETLK, &lock) == 0, "no unlock");
+		lock.l_type = F_WRLCK;
+		must(waitpid(child, NULL, 0) == child, "no child");
+	}
+	unlink(path);
+	return 0;
+}
+
+/* ---- bytes that the kernel moves ---- */
+
+#define MUCH 1000000
+
+static void *feed_twice(void *arg)
+{
+	const int *fd = arg;
+
+	for (int i = 0; i < 2; i++) {
+		sleep_ms(5);
+		must(write(*fd, "word", 4) == 4, "no reader");
+	}
+	sleep_ms(5);
+	close(*fd);
+	return NULL;
+}
+
+static void *drain_all(void *arg)
+{
+	const int *fd = arg;
+	char bytes[4096];
+	long all = 0;
+	ssize_t n;
+
+	while ((n = read(*fd, bytes, sizeof(bytes))) > 0)
+		all += n;
+	printf("drained %ld\n", all);
+	return NULL;
+}
+
+/* A pipe or socket pair; its other end is the thread's. */
+static int begin_thread(pthread_t *thread, void *(*run)(void *), int ends[2])
+{
+	int theirs = run == feed_twice;
+
+	must(pthread_create(thread, NULL, run, &ends[theirs]) == 0, "no thread");
+	return ends[!theirs];
+}
+
+static void take_by(const char *how)
+{
+	char bytes[16];
+	const struct iovec iov = { bytes, sizeof(bytes) };
+	int ends[2], aside[2], from;
+	pthread_t thread;
+	ssize_t n;
+
+	must(pipe(ends) == 0 && pipe(aside) == 0, "no pipe");
+	from = begin_thread(&thread, feed_twice, ends);
+	do {
+		if (!strcmp(how, "splice"))
+			n = splice(from, NULL, aside[1], NULL, 4, 0);
+		else if (!strcmp(how, "vmsplice"))
+			n = vmsplice(from, &iov, 1, 0);
+		else if (!strcmp(how, "preadv2"))
+			n = preadv2(from, &iov, 1, -1, 0);
+		else
+			n = tee(from, aside[1], 4, 0);
+		printf("%s %d\n", how, (int)n);
+		if (!strcmp(how, "tee"))
+			must(read(from, bytes, 4) == n, "another number");
+	} while (n > 0);
+	pthread_join(thread, NULL);
+}
+
+static void give_by(const char *how)
+{
+	int ends[2], to, file = memfd_create("kinds", 0);
+	void *much = calloc(1, MUCH);
+	struct iovec iov = { much, MUCH };
+	pthread_t thread;
+	ssize_t n = 0;
+
+	must(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "no socket");
+	if (strcmp(how, "sendfile"))
+		must(pipe(ends) == 0, "no pipe");
+	must(ftruncate(file, MUCH) == 0 && much, "no memory");
+	to = begin_thread(&thread, drain_all, ends);
+	for (long left = MUCH; left > 0; left -= n) {
+		iov.iov_len = (size_t)left;
+		if (!strcmp(how, "sendfile"))
+			n = sendfile(to, file, NULL, (size_t)left);
+		else if (!strcmp(how, "splice"))
+			n = splice(file, NULL, to, NULL, (size_t)left, 0);
+		else if (!strcmp(how, "vmsplice"))
+			n = vmsplice(to, &iov, 1, 0);
+		else
+			n = pwritev2(to, &iov, 1, -1, 0);
+		must(n > 0, "nothing is moved");
+	}
+	close(to);
+	pthread_join(thread, NULL);
+	free(much);
+}
+
+int run_moves(void)
+{
+	static const char *const take[] = { "splice", "tee", "vmsplice", "preadv2" };
+	static const char *const give[] = { "sendfile", "splice", "vmsplice", "pwritev2" };
+
+	for (int i = 0; i < 4; i++) {
+		take_by(take[i]);
+		give_by(give[i]);
+	}
+	return 0;
+}
+
+/* ---- streams of shells ---- */
+
+static void show_lines(FILE *file)
+{
+	char line[64];
+
+	while (fgets(line, sizeof(line), file))
+		printf("shell: %s", line);
+}
+
+int run_popen(void)
+{
+	FILE *file = popen("echo one; sleep 0.2; echo two", "r"), *other;
+	int (*volatile end)(FILE *) = fclose; /* for pclose, as some programs have it */
+
+	must(file != NULL, "no shell");
+	show_lines(file);
+	printf("status %d\n", pclose(file));
+	file = popen("cat; exit 3", "we");
+	must(file && fputs("to cat\n", file) >= 0, "no shell");
+	/* Another child must not have the stream: cat would not end. */
+	other = popen("sleep 0.1; echo three", "r");
+	must(other != NULL, "no other shell");
+	printf("status %d\n", pclose(file));
+	show_lines(other);
+	must(end(other) == 0, "no child");
+	must(popen("true", "rw") == NULL, "a mode that is none");
+	return 0;
+}

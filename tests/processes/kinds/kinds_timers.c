@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* kinds_timers.c - a kind of program that waits for timers of timer_create. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "kinds.h"
+
+static volatile sig_atomic_t expirations;
+static sem_t noticed;
+
+static void count_expiration(int sig)
+{
+	expirations += sig == SIGRTMIN;
+}
+
+static void notice(union sigval value)
+{
+	printf("function of %d\n", value.sival_int);
+	sem_post(&noticed);
+}
+
+static timer_t make_timer(clockid_t clock, int how, int value)
+{
+	struct sigevent event = { .sigev_notify = how, .sigev_value.sival_int = value };
+	timer_t timer;
+
+	if (how == SIGEV_THREAD)
+		event.sigev_notify_function = notice;
+	else
+		event.sigev_signo = SIGRTMIN;
+	must(timer_create(clock, &event, &timer) == 0, "no timer");
+	return timer;
+}
+
+static void set_timer(timer_t timer, int ms, int every_ms)
+{
+	const struct itimerspec value = { .it_value.tv_nsec = ms * 1000000l,
+					  .it_interval.tv_nsec = every_ms * 1000000l };
+
+	must(timer_settime(timer, 0, &value, NULL) == 0, "the timer is not set");
+}
+
+static void wait_by_handler(void)
+{
+	timer_t timer = make_timer(CLOCK_MONOTONIC, SIGEV_SIGNAL, 1);
+	struct timespec before, after;
+
+	must(signal(SIGRTMIN, count_expiration) != SIG_ERR, "no handler");
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	set_timer(timer, 300, 200);
+	while (expirations < 3)
+		pause();
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	must(timer_delete(timer) == 0, "the timer is not deleted");
+	after.tv_nsec += (after.tv_sec - before.tv_sec) * 1000000000;
+	printf("after %s\n", after.tv_nsec - before.tv_nsec < 700000000 ? "less" : "700 ms");
+}
+
+static void wait_by_signal(void)
+{
+	struct itimerspec left, at = { .it_value.tv_sec = 0 };
+	timer_t timer = make_timer(CLOCK_REALTIME, SIGEV_SIGNAL, 2);
+	siginfo_t info;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	set_timer(timer, 100, 0);
+	must(timer_gettime(timer, &left) == 0 && left.it_value.tv_nsec > 0, "it is not set");
+	must(sigwaitinfo(&set, &info) == SIGRTMIN, "another signal");
+	printf("timer: %d, value %d\n", info.si_code == SI_TIMER, info.si_value.sival_int);
+	/* A time that is over */
+	at.it_value.tv_nsec = 1;
+	must(timer_settime(timer, TIMER_ABSTIME, &at, NULL) == 0, "the timer is not set");
+	must(sigwaitinfo(&set, &info) == SIGRTMIN, "another signal");
+	set_timer(timer, 10, 0);
+	set_timer(timer, 0, 0);
+	at = (struct itimerspec){ .it_value.tv_nsec = 50000000 };
+	must(sigtimedwait(&set, &info, &at.it_value) == -1 && errno == EAGAIN, "it is not off");
+	must(timer_delete(timer) == 0, "the timer is not deleted");
+}
+
+int run_timers(void)
+{
+	timer_t timer;
+	pid_t child;
+
+	must(sem_init(&noticed, 0, 0) == 0, "no semaphore");
+	wait_by_handler();
+	wait_by_signal();
+	timer = make_timer(CLOCK_MONOTONIC, SIGEV_THREAD, 3);
+	set_timer(timer, 30, 30);
+	for (int i = 0; i < 3; i++)
+		sem_wait(&noticed);
+	child = fork();
+	if (child == 0)
+		_exit(timer_delete(timer) == 0);
+	must(waitpid(child, NULL, 0) == child, "no child");
+	must(timer_delete(timer) == 0, "the timer is not deleted");
+	puts("done");
+	return 0;
+}
