@@ -235,7 +235,7 @@ static __attribute__((noinline)) void trace_delivery(struct emu_world *w, const 
  */
 static void prefetch_delivery(struct emu_world *w, const struct emu_local_qp *local)
 {
-	const struct emu_seen *seen = &w->seen[emu_qp_index(w, local->entry)];
+	const struct emu_seen *seen = &w->seen[local->base.index];
 	const struct emu_qp *to = emu_qp_at(w, local->entry->peer);
 	uint32_t get = __atomic_load_n(&to->rq.get, __ATOMIC_RELAXED);
 
@@ -271,7 +271,7 @@ static bool deliver_send(struct emu_world *w, const struct emu_local_qp *local,
 	struct emu_qp *from = local->entry;
 	struct delivery d = { .from = from,
 			      .to = emu_qp_at(w, from->peer),
-			      .index = emu_qp_index(w, from),
+			      .index = local->base.index,
 			      .send_cq = &EMU_AT(fab->cq, from->send_cq),
 			      .wr = wr };
 

@@ -291,7 +291,7 @@ int emu_direct_recv(struct nic_qp *base, const struct nic_recv_wr *wr)
 	struct emu_local_qp *local = emu_local_qp(base);
 	struct emu_world *w = local->world;
 	struct emu_qp *qp = local->entry;
-	struct emu_seen *seen = &w->seen[emu_qp_index(w, qp)];
+	struct emu_seen *seen = &w->seen[base->index];
 	struct emu_rwqe *wqe;
 
 	if (is_general(w))

@@ -61,6 +61,6 @@ bool emu_direct_write(struct nic_qp *base, const struct nic_send_wr *wr)
 	emu_recv_expect_after(a.qp, a.index);
 	if (__builtin_expect(w->fab->trace_on, 0))
 		trace_write(w, &a, wr);
-	emu_direct_complete(w, from, emu_qp_index(w, from), wr, NIC_OP_WRITE);
+	emu_direct_complete(w, from, base->index, wr, NIC_OP_WRITE);
 	return true;
 }
