@@ -90,7 +90,7 @@ packet "a fetch and add has what it adds" 20 "5" infiniband.atomiceth.swapdt
 packet "each is answered by an atomic acknowledgement, in order" 18 "31 6
 31 7" infiniband.aeth.syndrome infiniband.aeth.msn
 packet "a datagram has its Q_Key, the sender and immediate data" \
-	"101 && infiniband.deth.q_key == 0x11111111" "0x000012 0x00000011 12345678" \
+	"101 && infiniband.deth.q_key == 0x11111111" "0x002012 0x00002011 12345678" \
 	infiniband.bth.destqp infiniband.deth.srcqp infiniband.immdt
 packet "the answer to a Read of several packets begins" 13 "$((psn + 6))" infiniband.bth.psn
 packet "and ends" 15 "$((psn + 8))" infiniband.bth.psn
