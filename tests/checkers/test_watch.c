@@ -98,6 +98,10 @@ static const struct row refusals[] = {
 	{ NULL,
 	  REFUSED(NAK NAK) "\n" NO_LIMIT NAK NAK NAK NAK NAK NAK NAK NAK NAK "4 emu0.qp2 heard",
 	  NULL },
+	/* NAKs before a change of the limit, which is possible in SQD, do not count against it. */
+	{ NULL, REFUSED(NAK NO_LIMIT NAK NAK NAK NAK LIMIT NAK), NULL },
+	{ NULL, REFUSED(NO_LIMIT NAK NAK NAK LIMIT NAK NAK NAK),
+	  "a QP tries no more often than it may after RNR NAKs: emu1" },
 	{ NULL, REFUSED(NAK NAK) "\n" RESET LIMIT NAK NAK NAK "4 emu0.qp2 heard",
 	  "a QP tries no more often than it may after RNR NAKs: emu1" },
 };
