@@ -28,7 +28,7 @@ echo 'fault link emu1>b drop' > actor.dsim
 echo 'fault qp emu1.ep rnr' > ep.dsim
 echo 'fault link emu1>emu0 dorp' > word.dsim
 
-echo 1..99
+echo 1..100
 expect 0 'left +nothing' run -- "$top/examples/srq_server"
 expect 0 '800 RECV, .*12 ASYNC_SRQ_LOW_WATERMARK' run "$top/examples/srq_server"
 expect 0 '400 replies verified' run --quiet "$top/examples/srq_server"
@@ -204,6 +204,14 @@ holds "calls of the program" passed '[0-9]* calls: .*' \
 	"fault call dat_ep_post_send actor=emu0 $never_fails"
 holds "no calls of another adapter" passed 'no call' \
 	"fault call dat_ep_post_send actor=emu1 $never_fails"
+by_number() {
+	echo 'fault completion ep=emu1.qp1 op=SEND status DAT_DTO_ERR_TRANSPORT nth=999' \
+		> number.dsim
+	"$datsim" run --script number.dsim "$top/examples/srq_server" > out 2>&1
+	cat out
+	grep -q '^number.dsim:1: .*; passed: [0-9]* completions: .* SEND' out
+}
+holds "completions of an Endpoint that the script calls a QP" by_number
 only_a_device() {
 	"$datsim" run -- ibv_devinfo > out 2>&1
 	grep -q '^  it opened a simulated device, but made no object on it: nothing was' out &&
