@@ -93,7 +93,7 @@ static const struct row refusals[] = {
 	{ NULL, REFUSED("3 emu0>emu1 duplicate rule=1 op=SEND_ONLY from=emu0.qp2\n" NAK NAK NAK),
 	  NULL },
 	{ NULL, REFUSED("3 emu0.qp2 retry try=1 message=1 packet=0\n" NAK NAK NAK), NULL },
-	/* No line tells of retries without an end: a QP that is reset may have those next. */
+	/* After a reset a QP may retry without an end, which has no line then. */
 	{ NULL, REFUSED(NAK NAK) "\n" RESET NAK NAK NAK "4 emu0.qp2 heard", NULL },
 	{ NULL,
 	  REFUSED(NAK NAK) "\n" NO_LIMIT NAK NAK NAK NAK NAK NAK NAK NAK NAK "4 emu0.qp2 heard",

@@ -192,7 +192,7 @@ passed() {
 }
 allows='; "optional" allows that'
 holds "a node that is nearly one" never "$allows; did you mean srv?" 'fault kill svr at 1us'
-holds "a node that is none" never "$allows; no node other took part, but srv, cli" \
+holds "a node that is none" never "$allows; no node other took part, only srv, cli" \
 	'fault kill other at 1us'
 holds "a node of a turn" never '; did you mean cli?' 'turn srv call=99 to=cly'
 holds "an adapter of a node" never "$allows; did you mean cli?" 'fault adapter clj fatal at 1us'

@@ -353,7 +353,7 @@ static void add_node(const struct account *account, const char *node, struct tex
 		text_add(text, "?");
 		return;
 	}
-	text_add(text, "; no node %s took part%s", node, nodes->count ? ", but " : "");
+	text_add(text, "; no node %s took part%s", node, nodes->count ? ", only " : "");
 	for (i = 0; i < nodes->count && i < NODES_SHOWN; i++) {
 		text_add(text, "%s", i ? ", " : "");
 		text_printable(text, nodes->list[i].what.s, nodes->list[i].what.length);
