@@ -28,7 +28,7 @@ echo 'fault link emu1>b drop' > actor.dsim
 echo 'fault qp emu1.ep rnr' > ep.dsim
 echo 'fault link emu1>emu0 dorp' > word.dsim
 
-echo 1..100
+echo 1..101
 expect 0 'left +nothing' run -- "$top/examples/srq_server"
 expect 0 '800 RECV, .*12 ASYNC_SRQ_LOW_WATERMARK' run "$top/examples/srq_server"
 expect 0 '400 replies verified' run --quiet "$top/examples/srq_server"
@@ -175,11 +175,11 @@ behaves=$top/tests/datsim/behaves
 holds "the account names programs by node" nodes fail 7 ' left srv-emu0.ia1 '
 holds "and has a line for what each of them left" nodes leave 0 \
 	' left srv-emu0.ia1 left cli-emu0.ia1 '
-# never SAYS LINE: what is said of a line that never acts, of a script for the nodes srv and cli
+# never SAYS LINE: what is said of a line that never acts, of a script for the nodes srv, cli, idle
 never() {
 	echo "$2" > never-node.dsim
 	"$datsim" run --lockstep --script never-node.dsim -- --node srv "$behaves" leave + \
-		--node cli "$behaves" leave > out 2>&1
+		--node cli "$behaves" leave + --node idle true > out 2>&1
 	cat out
 	grep -q "^never-node.dsim:1: .*: 0 times$1\$" out
 }
@@ -192,8 +192,10 @@ passed() {
 }
 allows='; "optional" allows that'
 holds "a node that is nearly one" never "$allows; did you mean srv?" 'fault kill svr at 1us'
-holds "a node that is none" never "$allows; no node other took part, only srv, cli" \
+holds "a node that is none" never "$allows; no node other used an adapter, only srv, cli" \
 	'fault kill other at 1us'
+holds "a node without an adapter" never "$allows; no node idle used an adapter, only srv, cli" \
+	'fault kill idle at 1us'
 holds "a node of a turn" never '; did you mean cli?' 'turn srv call=99 to=cly'
 holds "an adapter of a node" never "$allows; did you mean cli?" 'fault adapter clj fatal at 1us'
 holds "a node that takes part" never "$allows" 'fault kill srv at 1s'
