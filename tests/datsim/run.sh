@@ -28,7 +28,7 @@ echo 'fault link emu1>b drop' > actor.dsim
 echo 'fault qp emu1.ep rnr' > ep.dsim
 echo 'fault link emu1>emu0 dorp' > word.dsim
 
-echo 1..101
+echo 1..102
 expect 0 'left +nothing' run -- "$top/examples/srq_server"
 expect 0 '800 RECV, .*12 ASYNC_SRQ_LOW_WATERMARK' run "$top/examples/srq_server"
 expect 0 '400 replies verified' run --quiet "$top/examples/srq_server"
@@ -124,7 +124,11 @@ unset DATSIM_TRACE_BYTES
 yes 'fault link emu1>emu0 drop opcode=WRITE optional' | head -n 256 > many.dsim
 expect 0 '^many.dsim:256: .* 0 times$' run --script many.dsim "$top/examples/srq_server"
 tail -n 1 many.dsim >> many.dsim
-expect 2 '^many.dsim:257:1: expected at most 256 fault lines' run --script many.dsim \
+expect 2 '^many.dsim:257:1: expected at most 256 faults, found one more' run --script many.dsim \
+	"$top/examples/srq_server"
+# shellcheck disable=SC2016
+echo 'for i in 1..257: fault link emu1>emu0 drop nth=$i optional' > many.dsim
+expect 2 '^many.dsim:1:18: expected at most 256 faults, found one more' run --script many.dsim \
 	"$top/examples/srq_server"
 # shellcheck disable=SC2016
 limited='ulimit -f 200; exec "$0"'

@@ -149,8 +149,8 @@ static bool has_room(struct program_script *ps, struct text *error)
 	for (st = ps->script.statements; st; st = st->next) {
 		if (st->kind != STATEMENT_FAULT || ++rules <= FAULTS_MOST)
 			continue;
-		diag_add(&ps->script.diag, st->at,
-			 "expected at most %d fault lines, found one more", FAULTS_MOST);
+		diag_add(&ps->script.diag, st->at, "expected at most %d faults, found one more",
+			 FAULTS_MOST);
 		text_add(error, "%s", text_of(&ps->script.diag.text));
 		return false;
 	}
