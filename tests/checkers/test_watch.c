@@ -93,11 +93,15 @@ static const struct row refusals[] = {
 	{ NULL, REFUSED("3 emu0>emu1 duplicate rule=1 op=SEND_ONLY from=emu0.qp2\n" NAK NAK NAK),
 	  NULL },
 	{ NULL, REFUSED("3 emu0.qp2 retry try=1 message=1 packet=0\n" NAK NAK NAK), NULL },
-	/* No line tells of retries without an end: a QP that is reset may have those next. */
+	/* After a reset a QP may retry without an end, which has no line then. */
 	{ NULL, REFUSED(NAK NAK) "\n" RESET NAK NAK NAK "4 emu0.qp2 heard", NULL },
 	{ NULL,
 	  REFUSED(NAK NAK) "\n" NO_LIMIT NAK NAK NAK NAK NAK NAK NAK NAK NAK "4 emu0.qp2 heard",
 	  NULL },
+	/* NAKs before a change of the limit, which is possible in SQD, do not count against it. */
+	{ NULL, REFUSED(NAK NO_LIMIT NAK NAK NAK NAK LIMIT NAK), NULL },
+	{ NULL, REFUSED(NO_LIMIT NAK NAK NAK LIMIT NAK NAK NAK),
+	  "a QP tries no more often than it may after RNR NAKs: emu1" },
 	{ NULL, REFUSED(NAK NAK) "\n" RESET LIMIT NAK NAK NAK "4 emu0.qp2 heard",
 	  "a QP tries no more often than it may after RNR NAKs: emu1" },
 };

@@ -226,7 +226,7 @@ cp -R all long
 for entry in long/exit-*.dsim; do
 	yes 'fault link emu0>emu1 drop nth=9 optional' | head -n 256 >> "$entry"
 done
-expect 1 'expected at most 256 fault lines' explore --runs "$runs" --store long -- ./credit
+expect 1 'expected at most 256 faults' explore --runs "$runs" --store long -- ./credit
 holds "a failure with too many rules does not count as one that fails again" \
 	eval '! grep "still fails" out && grep "has no schedule for these programs" out'
 expect 0 'all: [1-9] failures?, 0 of them new to it; 150 schedules of 3 shards' merge --coverage \

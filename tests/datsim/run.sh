@@ -28,7 +28,7 @@ echo 'fault link emu1>b drop' > actor.dsim
 echo 'fault qp emu1.ep rnr' > ep.dsim
 echo 'fault link emu1>emu0 dorp' > word.dsim
 
-echo 1..99
+echo 1..102
 expect 0 'left +nothing' run -- "$top/examples/srq_server"
 expect 0 '800 RECV, .*12 ASYNC_SRQ_LOW_WATERMARK' run "$top/examples/srq_server"
 expect 0 '400 replies verified' run --quiet "$top/examples/srq_server"
@@ -124,7 +124,11 @@ unset DATSIM_TRACE_BYTES
 yes 'fault link emu1>emu0 drop opcode=WRITE optional' | head -n 256 > many.dsim
 expect 0 '^many.dsim:256: .* 0 times$' run --script many.dsim "$top/examples/srq_server"
 tail -n 1 many.dsim >> many.dsim
-expect 2 '^many.dsim:257:1: expected at most 256 fault lines' run --script many.dsim \
+expect 2 '^many.dsim:257:1: expected at most 256 faults, found one more' run --script many.dsim \
+	"$top/examples/srq_server"
+# shellcheck disable=SC2016
+echo 'for i in 1..257: fault link emu1>emu0 drop nth=$i optional' > many.dsim
+expect 2 '^many.dsim:1:18: expected at most 256 faults, found one more' run --script many.dsim \
 	"$top/examples/srq_server"
 # shellcheck disable=SC2016
 limited='ulimit -f 200; exec "$0"'
@@ -175,11 +179,11 @@ behaves=$top/tests/datsim/behaves
 holds "the account names programs by node" nodes fail 7 ' left srv-emu0.ia1 '
 holds "and has a line for what each of them left" nodes leave 0 \
 	' left srv-emu0.ia1 left cli-emu0.ia1 '
-# never SAYS LINE: what is said of a line that never acts, of a script for the nodes srv and cli
+# never SAYS LINE: what is said of a line that never acts, of a script for the nodes srv, cli, idle
 never() {
 	echo "$2" > never-node.dsim
 	"$datsim" run --lockstep --script never-node.dsim -- --node srv "$behaves" leave + \
-		--node cli "$behaves" leave > out 2>&1
+		--node cli "$behaves" leave + --node idle true > out 2>&1
 	cat out
 	grep -q "^never-node.dsim:1: .*: 0 times$1\$" out
 }
@@ -192,8 +196,10 @@ passed() {
 }
 allows='; "optional" allows that'
 holds "a node that is nearly one" never "$allows; did you mean srv?" 'fault kill svr at 1us'
-holds "a node that is none" never "$allows; no node other took part, but srv, cli" \
+holds "a node that is none" never "$allows; no node other used an adapter, only srv, cli" \
 	'fault kill other at 1us'
+holds "a node without an adapter" never "$allows; no node idle used an adapter, only srv, cli" \
+	'fault kill idle at 1us'
 holds "a node of a turn" never '; did you mean cli?' 'turn srv call=99 to=cly'
 holds "an adapter of a node" never "$allows; did you mean cli?" 'fault adapter clj fatal at 1us'
 holds "a node that takes part" never "$allows" 'fault kill srv at 1s'
@@ -204,6 +210,14 @@ holds "calls of the program" passed '[0-9]* calls: .*' \
 	"fault call dat_ep_post_send actor=emu0 $never_fails"
 holds "no calls of another adapter" passed 'no call' \
 	"fault call dat_ep_post_send actor=emu1 $never_fails"
+by_number() {
+	echo 'fault completion ep=emu1.qp1 op=SEND status DAT_DTO_ERR_TRANSPORT nth=999' \
+		> number.dsim
+	"$datsim" run --script number.dsim "$top/examples/srq_server" > out 2>&1
+	cat out
+	grep -q '^number.dsim:1: .*; passed: [0-9]* completions: .* SEND' out
+}
+holds "completions of an Endpoint that the script calls a QP" by_number
 only_a_device() {
 	"$datsim" run -- ibv_devinfo > out 2>&1
 	grep -q '^  it opened a simulated device, but made no object on it: nothing was' out &&

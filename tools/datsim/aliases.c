@@ -25,7 +25,7 @@ bool alias_take(void *into, const char *word)
 	return true;
 }
 
-/* As in host/knob.c, whose message comes when a program opens an adapter: that is late. */
+/* The checks of host/knob.c, which come only when a program opens an adapter. */
 bool addresses_take(void *into, const char *word)
 {
 	const char *slash = strchr(word, '/');

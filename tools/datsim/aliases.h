@@ -9,8 +9,8 @@
 #include <stdbool.h>
 
 #define NETWORK_WANTS                                                                             \
-	"a network that hosts may have, such as 10.1.2.0/24, but not 127.0.0.0/8: a prefix of 8 " \
-	"to 28 bits, and no bit set behind it"
+	"a network of host addresses outside 127.0.0.0/8, such as 10.1.2.0/24, with a prefix of " \
+	"8 to 28 bits and no bit set behind it"
 
 struct aliases {
 	const char *words[64]; /* NAME=ADAPTER */

@@ -93,7 +93,7 @@ bool read_script(const char *path, struct text *content, struct text *error)
 	if (nul) {
 		for (at = text_of(content); at < nul; at++)
 			line += *at == '\n';
-		text_add(error, "%s:%zu: expected a script, found a NUL byte: it is no text\n",
+		text_add(error, "%s:%zu: expected a script, found a NUL byte: it is not text\n",
 			 path, line);
 		return false;
 	}

@@ -35,7 +35,7 @@ struct option {
 	bool (*take)(void *member, const char *value); /* false: the value is bad */
 };
 
-/* For a file that is written, where - has no meaning: it would be a file of that name. */
+/* A file to write. Not "-": it does not stand for standard output, but would be its name. */
 bool file_take(void *member, const char *value);
 
 #define OPTION_SETS(type, member) \

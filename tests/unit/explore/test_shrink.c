@@ -129,6 +129,51 @@ START_TEST(lines_that_go_only_together_are_tried_together)
 }
 END_TEST
 
+/* As of a script: a release of what is not held fails, and what is held for good is missed. */
+static bool holds_match(const char *script)
+{
+	return (strstr(script, "hold") != NULL) == (strstr(script, "release") != NULL);
+}
+
+START_TEST(a_hold_goes_with_its_release)
+{
+	struct needs needs = { .word = { "keep", "send" }, .more = holds_match };
+
+	shrinks_to(needs, false,
+		   SCRIPT("   hold a>b  # now", "keep", "send", "+2us release  a>b", "x"),
+		   "keep\nsend\n");
+	shrinks_to(needs, false,
+		   SCRIPT("hold a.ep message 1 after 2 packets", "keep", "send",
+			  "release a.ep message 1"),
+		   "keep\nsend\n");
+	shrinks_to(needs, false,
+		   SCRIPT("for i in 1..3: hold a.ep message $i", "keep", "send",
+			  "for i in 1..3: release a.ep message $i"),
+		   "keep\nsend\n");
+	needs.word[2] = "hold";
+	shrinks_to(needs, false, SCRIPT("hold a>b", "keep", "send", "release a>b"),
+		   "hold a>b\nkeep\nsend\nrelease a>b\n");
+}
+END_TEST
+
+/* The failure may need what one of two links holds. */
+static bool needs_one_link(const char *script)
+{
+	return holds_match(script) && strstr(script, "hold b>a") &&
+	       (strstr(script, "hold a>b") != NULL) == (strstr(script, "release a>b") != NULL);
+}
+
+START_TEST(each_hold_goes_with_a_release_of_the_same)
+{
+	struct needs needs = { .word = { "keep", "send", "release b>a" }, .more = needs_one_link };
+
+	shrinks_to(needs, false,
+		   SCRIPT("hold a>b", "hold b>a", "keep", "send", "release b>a", "send 2",
+			  "release a>b"),
+		   "hold b>a\nkeep\nsend\nrelease b>a\n");
+}
+END_TEST
+
 START_TEST(a_count_becomes_one_or_half_as_long_as_it_fails)
 {
 	shrinks_to(NEEDS("post x4"), false, SCRIPT("post x4"), "post x4\n");
@@ -209,6 +254,8 @@ static void fill(Suite *suite)
 	unit_test_bare(suite, failures_of_another_kind_code_or_title_are_not_the_same);
 	unit_test_bare(suite, what_the_failure_does_not_need_is_dropped);
 	unit_test_bare(suite, lines_that_go_only_together_are_tried_together);
+	unit_test_bare(suite, a_hold_goes_with_its_release);
+	unit_test_bare(suite, each_hold_goes_with_a_release_of_the_same);
 	unit_test_bare(suite, a_count_becomes_one_or_half_as_long_as_it_fails);
 	unit_test_bare(suite, other_numbers_of_a_line_that_is_no_fault_stay);
 	unit_test_bare(suite, numbers_of_a_fault_shrink_after_a_blank_and_after_an_equals_sign);

@@ -166,6 +166,68 @@ static bool drop_lines(struct shrinking *shrinking, size_t chunk)
 	return any;
 }
 
+/* What stands behind this first word of a line; NULL: the line begins otherwise. */
+static const char *behind_word(const char *line, const char *word)
+{
+	const char *colon = !strncmp(line, "for ", 4) ? strstr(line, ": ") : NULL;
+
+	line += colon ? (size_t)(colon - line) + 1 : 0;
+	line += strspn(line, " \t");
+	line += *line == '+' ? strcspn(line, " \t") : 0;
+	line += strspn(line, " \t");
+	return strncmp(line, word, strlen(word)) ? NULL : line + strlen(word);
+}
+
+static bool same_words(const char *hold, const char *release)
+{
+	for (;; hold++, release++) {
+		hold += strspn(hold, " \t");
+		release += strspn(release, " \t");
+		if (!*release || *release == '#')
+			return !*hold || *hold == '#' || !strncmp(hold, "after ", 6);
+		if (*hold != *release)
+			return false;
+	}
+}
+
+/* Remove both lines of a hold and its release: the release alone would fail. */
+static bool drop_pair(struct shrinking *shrinking, size_t hold, size_t release)
+{
+	struct lines *lines = shrinking->lines;
+	char *text = lines->line[release].text;
+
+	lines->line[release].text = NULL;
+	if (!shrink_drop(shrinking, hold, 1)) {
+		lines->line[release].text = text;
+		return false;
+	}
+	free(text);
+	memmove(lines->line + release - 1, lines->line + release,
+		(lines->count - release) * sizeof(*lines->line));
+	lines->count--;
+	return true;
+}
+
+static bool drop_holds(struct shrinking *shrinking)
+{
+	const struct lines *lines = shrinking->lines;
+	const char *hold, *release;
+	bool any = false;
+	size_t i, j;
+
+	for (i = lines->count; i-- > 0;) {
+		hold = behind_word(lines->line[i].text, "hold ");
+		for (j = i + 1; hold && j < lines->count; j++) {
+			release = behind_word(lines->line[j].text, "release ");
+			if (!release || !same_words(hold, release))
+				continue;
+			any |= drop_pair(shrinking, i, j);
+			break;
+		}
+	}
+	return any;
+}
+
 static bool drop_faults(struct shrinking *shrinking)
 {
 	bool any = false;
@@ -294,6 +356,7 @@ void shrink_lines(struct shrinking *shrinking)
 		for (chunk = lines->count / 2; chunk > 1; chunk /= 2)
 			any |= drop_lines(shrinking, chunk);
 		any |= drop_lines(shrinking, 1);
+		any |= drop_holds(shrinking);
 		any |= shrink_pass(shrinking);
 		any |= shrinking->words && drop_words(shrinking);
 	}

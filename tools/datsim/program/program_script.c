@@ -149,8 +149,8 @@ static bool has_room(struct program_script *ps, struct text *error)
 	for (st = ps->script.statements; st; st = st->next) {
 		if (st->kind != STATEMENT_FAULT || ++rules <= FAULTS_MOST)
 			continue;
-		diag_add(&ps->script.diag, st->at,
-			 "expected at most %d fault lines, found one more", FAULTS_MOST);
+		diag_add(&ps->script.diag, st->at, "expected at most %d faults, found one more",
+			 FAULTS_MOST);
 		text_add(error, "%s", text_of(&ps->script.diag.text));
 		return false;
 	}
@@ -334,7 +334,10 @@ static void nodes_of(const struct statement *st, const char *nodes[2])
 	}
 }
 
-/* The nodes that took part, if the node of a line that never acted is none of them. */
+/*
+ * The nodes that used an adapter, if the node of a line that never acted is none of them. The trace
+ * does not name others, though they may take part in lockstep.
+ */
 static void add_node(const struct account *account, const char *node, struct text *text)
 {
 	const struct tallies *nodes = &account->nodes;
@@ -353,7 +356,7 @@ static void add_node(const struct account *account, const char *node, struct tex
 		text_add(text, "?");
 		return;
 	}
-	text_add(text, "; no node %s took part%s", node, nodes->count ? ", but " : "");
+	text_add(text, "; no node %s used an adapter%s", node, nodes->count ? ", only " : "");
 	for (i = 0; i < nodes->count && i < NODES_SHOWN; i++) {
 		text_add(text, "%s", i ? ", " : "");
 		text_printable(text, nodes->list[i].what.s, nodes->list[i].what.length);

@@ -402,6 +402,7 @@ static void take_state(struct watch *watch, const struct trace_line *line)
 	} else if (span_is(line->verb, "path") && trace_value(line, "rnr_retry").length) {
 		one->rnr_retry = trace_number(line, "rnr_retry");
 		one->limited = one->rnr_retry < RNR_FOR_EVER;
+		one->in_a_row = 0; /* in SQD a new one may come between two tries */
 	}
 }
 
@@ -470,10 +471,9 @@ void watch_read(struct watch *watch, const char *text, size_t length)
 	size_t i;
 
 	memset(watch, 0, sizeof(*watch));
-	if (trace_open(&reader, "", text, length)) {
+	if (trace_open(&reader, "", text, length))
 		while (trace_next(&reader, &line))
 			take_line(watch, &line);
-	}
 	trace_close(&reader);
 	for (i = 0; i < watch->count && !watch->blind; i++)
 		tell_left(watch, &watch->list[i]);

@@ -33,12 +33,23 @@ static void passed_count(struct passed *passed, struct span op, struct span erro
 	passed->ops[i].times++;
 }
 
+/* A rule finds Endpoints and QPs by number, so a script may call a QP ep1 and an Endpoint qp1. */
+static bool is_named(const char *name, const char *as, size_t n)
+{
+	const char *dot = memchr(as, '.', n);
+	size_t i = dot ? (size_t)(dot - as) + 1 : n;
+
+	if (i < n && (name[i] == 'e' || name[i] == 'q') && (as[i] == 'e' || as[i] == 'q'))
+		return !memcmp(name, as, i) && !memcmp(name + i + 1, as + i + 1, n - i - 1);
+	return !memcmp(name, as, n);
+}
+
 /* "emu0.ep1" and "emu0" are at the adapter "emu0"; "emu0.ep1" alone is at the EP "emu0.ep1". */
 static bool is_at(struct span object, struct span at)
 {
 	size_t n = at.length;
 
-	return !n || (object.length >= n && !memcmp(object.s, at.s, n) &&
+	return !n || (object.length >= n && is_named(object.s, at.s, n) &&
 		      (object.length == n || object.s[n] == '.'));
 }
 

@@ -41,7 +41,7 @@ static bool same_traffic(const struct run *run, const struct traffic *a, const s
 	       !strcmp(adapter_of(run, a->to_actor), adapter_of(run, b->to_actor));
 }
 
-/* False: there was none, so the line is a mistake: another link or message is meant, perhaps. */
+/* False: nothing was held, so the line is a mistake; perhaps it names the wrong link or message. */
 static bool forget_hold(struct run *run, const struct statement *st)
 {
 	bool held = false;

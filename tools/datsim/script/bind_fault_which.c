@@ -61,7 +61,7 @@ bool bind_fault_count(struct binder *binder, const struct setting *setting, DAT_
 	return true;
 }
 
-/* until=0us would be no end: 0 stands for none in a rule. */
+/* The end comes after the beginning. In a rule 0 stands for no end, so that is refused as well. */
 static bool bind_fault_span(struct binder *binder, const struct fault *fault)
 {
 	const struct setting *setting;
