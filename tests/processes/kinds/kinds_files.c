@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* kinds_files.c - kinds of programs that wait for descriptors, and files. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
@@ -250,6 +251,27 @@ static void give_by(const char *how)
 	free(much);
 }
 
+static void show_refusal(const char *call, ssize_t result)
+{
+	printf("%s: %s\n", call, result < 0 ? strerror(errno) : "not refused");
+}
+
+/* There is nothing to wait for: neither descriptor will ever be ready. */
+static void be_refused(void)
+{
+	int one[2], two[2];
+	char byte = 0;
+	const struct iovec iov = { &byte, 1 };
+
+	must(socketpair(AF_UNIX, SOCK_STREAM, 0, one) == 0, "no socket");
+	must(socketpair(AF_UNIX, SOCK_STREAM, 0, two) == 0, "no socket");
+	show_refusal("splice", splice(one[0], NULL, two[0], NULL, 1, 0));
+	show_refusal("sendfile", sendfile(two[0], one[0], NULL, 1));
+	show_refusal("tee", tee(one[0], two[0], 1, 0));
+	show_refusal("preadv2", preadv2(one[0], &iov, 1, -1, INT_MIN));
+	show_refusal("pwritev2", pwritev2(one[0], &iov, 1, -1, INT_MIN));
+}
+
 int run_moves(void)
 {
 	static const char *const take[] = { "splice", "tee", "vmsplice", "preadv2" };
@@ -259,6 +281,7 @@ int run_moves(void)
 		take_by(take[i]);
 		give_by(give[i]);
 	}
+	be_refused();
 	return 0;
 }
 
