@@ -93,11 +93,12 @@ int turns_close_range(unsigned int first, unsigned int last, int flags)
 	/* Of what is only closed by an exec, the kept ones are part. */
 	if (flags & CLOSE_RANGE_CLOEXEC)
 		return close_these(first, last, flags);
-	turns_timers_closed(first, last);
 	result = close_others(first, last, flags);
-	if (result == 0)
-		turns_tell(true);
-	return result;
+	if (result)
+		return result;
+	turns_timers_closed(first, last);
+	turns_tell(true);
+	return 0;
 }
 
 /* ---- calls ---- */

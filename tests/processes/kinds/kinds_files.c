@@ -102,6 +102,7 @@ int run_copies(void)
 	expire(second, first);
 	close(first);
 	expire(second, second);
+	must(close_range((unsigned int)second, (unsigned int)second, INT_MIN) == -1, "closed");
 	third = dup2(second, 77);
 	expire(third, second);
 	close_range((unsigned int)second, (unsigned int)second, 0);
