@@ -54,16 +54,17 @@ static struct timer *timer_of(timer_t id)
 static void send_signal(const struct timer *t)
 {
 	siginfo_t info = { .si_signo = t->event.sigev_signo, .si_code = SI_TIMER };
-	pid_t pid = REAL(getpid)();
+	pid_t pid = REAL(getpid)(), tid = 0;
 
 	info.si_timerid = (int)(t - timers);
 	info.si_overrun = t->missed;
 	info.si_value = t->event.sigev_value;
 	if (t->event.sigev_notify == SIGEV_THREAD_ID)
-		REAL(syscall)
-	(SYS_rt_tgsigqueueinfo, pid, turns_tid_meant(t->event._sigev_un._tid), info.si_signo,
-	 &info);
-	else REAL(syscall)(SYS_rt_sigqueueinfo, pid, info.si_signo, &info);
+		tid = turns_tid_meant(t->event._sigev_un._tid);
+	if (tid)
+		REAL(syscall)(SYS_rt_tgsigqueueinfo, pid, tid, info.si_signo, &info);
+	else
+		REAL(syscall)(SYS_rt_sigqueueinfo, pid, info.si_signo, &info);
 	turns_tell(true);
 }
 
@@ -169,14 +170,22 @@ static void *watch_timers(void *unused)
 
 /* ---- calls ---- */
 
+/* Of this process. */
+static bool is_thread(pid_t tid)
+{
+	return REAL(syscall)(SYS_tgkill, REAL(getpid)(), turns_tid_meant(tid), 0) == 0;
+}
+
+/* False: libc has to make it, or refuses it. */
 static bool is_known(clockid_t clock, const struct sigevent *event)
 {
 	int how = event ? event->sigev_notify : SIGEV_SIGNAL;
+	bool has_signal = !event || (event->sigev_signo > 0 && event->sigev_signo < NSIG);
 
 	if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC && clock != CLOCK_BOOTTIME)
 		return false;
-	return how == SIGEV_SIGNAL || how == SIGEV_NONE || how == SIGEV_THREAD ||
-	       how == SIGEV_THREAD_ID;
+	return how == SIGEV_NONE || how == SIGEV_THREAD || (how == SIGEV_SIGNAL && has_signal) ||
+	       (how == SIGEV_THREAD_ID && has_signal && is_thread(event->_sigev_un._tid));
 }
 
 /* The program may destroy its attributes after the call. */
@@ -253,15 +262,17 @@ static void look_at(const struct timer *t, struct itimerspec *value)
 static int set_timer(struct timer *t, int flags, const struct itimerspec *value,
 		     struct itimerspec *old)
 {
-	uint64_t now = turns_now(), first = turns_ns(&value->it_value);
+	uint64_t now = turns_now(), first;
 
-	if (!turns_is_valid(&value->it_value) || !turns_is_valid(&value->it_interval)) {
+	if (!value || !turns_is_valid(&value->it_value) || !turns_is_valid(&value->it_interval)) {
 		errno = EINVAL;
 		return -1;
 	}
 	if (old)
 		look_at(t, old);
-	t->every = turns_ns(&value->it_interval);
+	first = turns_ns(&value->it_value);
+	t->missed = 0;
+	t->every = first ? turns_ns(&value->it_interval) : 0;
 	if (t->every == OUTSIDE_NEVER)
 		t->every = 0;
 	if (first == 0)

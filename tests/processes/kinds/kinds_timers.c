@@ -86,6 +86,32 @@ static void wait_by_signal(void)
 	must(timer_delete(timer) == 0, "the timer is not deleted");
 }
 
+static void show_refusal(int how, int sig, pid_t tid)
+{
+	struct sigevent event = { .sigev_notify = how, .sigev_signo = sig };
+	timer_t timer;
+
+	event._sigev_un._tid = tid;
+	must(timer_create(CLOCK_MONOTONIC, &event, &timer) == -1, "a timer");
+	printf("not made: %s\n", strerror(errno));
+}
+
+static void be_refused(void)
+{
+	const struct itimerspec off = { .it_interval.tv_sec = 1 };
+	timer_t timer = make_timer(CLOCK_MONOTONIC, SIGEV_SIGNAL, 4);
+	struct itimerspec left;
+
+	show_refusal(SIGEV_SIGNAL, 0, 0);
+	show_refusal(SIGEV_SIGNAL, NSIG, 0);
+	show_refusal(SIGEV_THREAD_ID, SIGRTMIN, 1);
+	must(timer_settime(timer, 0, NULL, NULL) == -1, "the timer is set");
+	printf("not set: %s\n", strerror(errno));
+	must(timer_settime(timer, 0, &off, NULL) == 0 && timer_gettime(timer, &left) == 0, "no");
+	printf("every %d s while it is off\n", (int)left.it_interval.tv_sec);
+	must(timer_delete(timer) == 0, "the timer is not deleted");
+}
+
 int run_timers(void)
 {
 	timer_t timer;
@@ -94,6 +120,7 @@ int run_timers(void)
 	must(sem_init(&noticed, 0, 0) == 0, "no semaphore");
 	wait_by_handler();
 	wait_by_signal();
+	be_refused();
 	timer = make_timer(CLOCK_MONOTONIC, SIGEV_THREAD, 3);
 	set_timer(timer, 30, 30);
 	for (int i = 0; i < 3; i++)
