@@ -69,17 +69,35 @@ static ssize_t move_once(const struct ends *ends, move *make, const void *args)
 	return moved;
 }
 
+static bool never_blocks(int fd)
+{
+	return is_pipe_or_socket(fd) && !may_block(fd);
+}
+
+static bool is_pipe(int fd)
+{
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
 /*
  * Until something could be moved. It is tried first: a call that is wrong fails at once, and not
- * when its descriptors are ready.
+ * when its descriptors are ready. Linux waits for neither descriptor if the one to read from does
+ * not block, or the other one, if that is a pipe.
  */
 static ssize_t move_some(const struct ends *ends, move *make, const void *args)
 {
-	bool again = may_block(ends->in) || may_block(ends->out);
+	bool again = !never_blocks(ends->out);
 	ssize_t moved = move_once(ends, make, args);
 
 	if (moved >= 0 || errno != EAGAIN)
 		return moved;
+	if (never_blocks(ends->in) || (is_pipe(ends->out) && !again)) {
+		turns_let_others(TURNS_TEST_NS, false);
+		errno = EAGAIN;
+		return -1;
+	}
 	do {
 		if (!await_ends(ends))
 			return -1;

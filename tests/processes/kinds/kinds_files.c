@@ -292,6 +292,11 @@ static void be_refused(void)
 	show_refusal("tee", tee(one[0], two[0], 1, 0));
 	show_refusal("preadv2", preadv2(one[0], &iov, 1, -1, INT_MIN));
 	show_refusal("pwritev2", pwritev2(one[0], &iov, 1, -1, INT_MIN));
+	/* One of two that does not block. */
+	must(pipe2(two, O_NONBLOCK) == 0 && pipe(one) == 0, "no pipe");
+	show_refusal("splice from it", splice(two[0], NULL, one[1], NULL, 1, 0));
+	show_refusal("splice to it", splice(one[0], NULL, two[1], NULL, 1, 0));
+	show_refusal("tee to it", tee(one[0], two[1], 1, 0));
 }
 
 int run_moves(void)
