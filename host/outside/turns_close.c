@@ -164,7 +164,7 @@ static bool close_listed(int dir, int first, const char *names, long size)
 static bool close_by_list(int first)
 {
 	_Alignas(struct dirent64) char names[1024];
-	int dir = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int dir = process_open("/proc/self/fd", O_RDONLY | O_DIRECTORY, 0);
 	long size;
 
 	if (dir < 0)
