@@ -322,9 +322,22 @@ static void show_lines(FILE *file)
 		printf("shell: %s", line);
 }
 
+/* By one that is cancelled meanwhile. Its argument is returned. */
+static void *hear_shell(void *status)
+{
+	FILE *file;
+
+	pthread_cancel(pthread_self());
+	file = popen("exec sleep 0.1", "r");
+	*(int *)status = file ? pclose(file) : -1;
+	return status;
+}
+
 int run_popen(void)
 {
 	FILE *file = popen("echo one; sleep 0.2; echo two", "r"), *other;
+	int status = -1;
+	pthread_t thread;
 	int (*volatile end)(FILE *) = fclose; /* for pclose, as some programs have it */
 
 	must(file != NULL, "no shell");
@@ -339,5 +352,8 @@ int run_popen(void)
 	show_lines(other);
 	must(end(other) == 0, "no child");
 	must(popen("true", "rw") == NULL, "a mode that is none");
+	must(pthread_create(&thread, NULL, hear_shell, &status) == 0, "no thread");
+	must(pthread_join(thread, NULL) == 0, "no thread to join");
+	printf("status %d, other children: %d\n", status, (int)waitpid(-1, NULL, 0));
 	return 0;
 }
