@@ -173,16 +173,18 @@ static void leave_rounds(struct libc_barrier *b)
 		__atomic_store_n(&b->came, 0, __ATOMIC_RELEASE);
 		REAL(syscall)(SYS_futex, &b->came, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 	}
-	turns_tell(true);
 }
 
 static int wait_as_libc(struct libc_barrier *b)
 {
 	uint32_t number = __atomic_add_fetch(&b->came, 1, __ATOMIC_ACQ_REL);
-	bool last = number % b->count == 0;
+	uint32_t over = end_rounds(b, number);
+	bool last = number % b->count == 0, waits = number > over;
 
-	await_rounds(b, number, end_rounds(b, number));
+	await_rounds(b, number, over);
 	leave_rounds(b);
+	if (waits)
+		turns_tell(true); /* one that was through before may be about to destroy it */
 	return last ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
 }
 
