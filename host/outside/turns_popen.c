@@ -2,7 +2,7 @@
 /*
  * turns_popen.c - popen and pclose of a program in lockstep. libc starts the shell inside itself,
  * so it would come late; here it is started as by posix_spawn. As with libc, a thread is not
- * cancelled in either call: nobody would wait for the shell.
+ * cancelled in either call: its shell would be left as a zombie.
  *
  * Lock: none; only the thread that has the turn uses the table.
  */
