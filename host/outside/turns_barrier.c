@@ -86,22 +86,6 @@ int turns_pthread_barrier_init(pthread_barrier_t *what, const pthread_barrieratt
 	return 0;
 }
 
-/* Threads that have not left the last round yet leave it. */
-int turns_pthread_barrier_destroy(pthread_barrier_t *what) __asm__("pthread_barrier_destroy");
-int turns_pthread_barrier_destroy(pthread_barrier_t *what)
-{
-	struct barrier *b;
-
-	REAL(pthread_mutex_lock)(&lock);
-	b = barrier_of(what);
-	if (b) {
-		b->what = NULL;
-		end_round(b);
-	}
-	REAL(pthread_mutex_unlock)(&lock);
-	return REAL(pthread_barrier_destroy)(what);
-}
-
 /* Wait for the end of a round in the kernel, for so long; 0: only look. True: it has ended. */
 static bool block_for_round(const struct barrier *b, unsigned int round, uint64_t ns)
 {
@@ -140,12 +124,12 @@ struct libc_barrier {
 	uint32_t came; /* threads of all rounds */
 	uint32_t over; /* those of them whose rounds have ended; others wait for this word */
 	uint32_t count;
-	int shared; /* 0: of one process */
-	uint32_t left;
+	int shared;    /* 0: of one process */
+	uint32_t left; /* threads that have done with it */
 };
 _Static_assert(sizeof(struct libc_barrier) <= sizeof(pthread_barrier_t), "it is inside");
 
-#define CAME_MOST (UINT32_MAX / 4) /* libc begins anew from twice as many */
+#define CAME_MOST (UINT32_MAX / 2) /* libc begins anew at the last whole round before */
 
 /* End all rounds up to this thread's, if they are whole, and say which have ended. */
 static uint32_t end_rounds(struct libc_barrier *b, uint32_t number)
@@ -175,21 +159,49 @@ static void await_rounds(struct libc_barrier *b, uint32_t number, uint32_t over)
 	}
 }
 
+/*
+ * A thread in libc's pthread_barrier_destroy has added to `left` what makes the last thread begin
+ * anew, and waits for that. Otherwise the memory may be gone once the thread has left.
+ */
+static void leave_rounds(struct libc_barrier *b)
+{
+	uint32_t most = CAME_MOST - CAME_MOST % b->count;
+
+	if (__atomic_add_fetch(&b->left, 1, __ATOMIC_ACQ_REL) == most) {
+		__atomic_store_n(&b->over, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&b->left, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&b->came, 0, __ATOMIC_RELEASE);
+		REAL(syscall)(SYS_futex, &b->came, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	}
+}
+
 static int wait_as_libc(struct libc_barrier *b)
 {
 	uint32_t number = __atomic_add_fetch(&b->came, 1, __ATOMIC_ACQ_REL);
-	bool last = number % b->count == 0;
+	uint32_t over = end_rounds(b, number);
+	bool last = number % b->count == 0, waits = number > over;
 
-	await_rounds(b, number, end_rounds(b, number));
-	__atomic_fetch_add(&b->left, 1, __ATOMIC_RELEASE);
+	await_rounds(b, number, over);
+	leave_rounds(b);
+	if (waits)
+		turns_tell(true); /* one that was through before may be about to destroy it */
 	return last ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
 }
 
-/* Another process may write to it. */
+/* Threads that have not left the last round yet need turns for that. */
+static void await_leaving(struct libc_barrier *b)
+{
+	while (__atomic_load_n(&b->left, __ATOMIC_ACQUIRE) !=
+	       __atomic_load_n(&b->came, __ATOMIC_RELAXED))
+		if (!turns_let_others(OUTSIDE_NEVER, true))
+			return;
+}
+
+/* Another process may write to it. libc begins anew, so it gets those that have come far. */
 static bool is_ours(const struct libc_barrier *b)
 {
 	return b->shared != 0 && b->count > 0 &&
-	       __atomic_load_n(&b->came, __ATOMIC_RELAXED) < CAME_MOST;
+	       __atomic_load_n(&b->came, __ATOMIC_RELAXED) < CAME_MOST / 2;
 }
 
 int turns_pthread_barrier_wait(pthread_barrier_t *what) __asm__("pthread_barrier_wait");
@@ -217,4 +229,23 @@ int turns_pthread_barrier_wait(pthread_barrier_t *what)
 	if (!last)
 		await_round(b, round, __builtin_return_address(0));
 	return last ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
+}
+
+/* Threads that have not left the last round yet leave it. */
+int turns_pthread_barrier_destroy(pthread_barrier_t *what) __asm__("pthread_barrier_destroy");
+int turns_pthread_barrier_destroy(pthread_barrier_t *what)
+{
+	bool ours = PROGRAM;
+	struct barrier *b;
+
+	REAL(pthread_mutex_lock)(&lock);
+	b = barrier_of(what);
+	if (b) {
+		b->what = NULL;
+		end_round(b);
+	}
+	REAL(pthread_mutex_unlock)(&lock);
+	if (!b && ours && is_ours((struct libc_barrier *)what))
+		await_leaving((struct libc_barrier *)what);
+	return REAL(pthread_barrier_destroy)(what);
 }

@@ -6,6 +6,7 @@
  * closes it.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -93,11 +94,12 @@ int turns_close_range(unsigned int first, unsigned int last, int flags)
 	/* Of what is only closed by an exec, the kept ones are part. */
 	if (flags & CLOSE_RANGE_CLOEXEC)
 		return close_these(first, last, flags);
-	turns_timers_closed(first, last);
 	result = close_others(first, last, flags);
-	if (result == 0)
-		turns_tell(true);
-	return result;
+	if (result)
+		return result;
+	turns_timers_closed(first, last);
+	turns_tell(true);
+	return 0;
 }
 
 /* ---- calls ---- */
@@ -127,11 +129,65 @@ int turns_close_range_called(unsigned int first, unsigned int last, int flags)
 	return PROGRAM ? turns_close_range(first, last, flags) : close_these(first, last, flags);
 }
 
+/* ---- closefrom, which cannot fail ---- */
+
+static int number_of(const char *name)
+{
+	int fd = 0;
+
+	for (; *name >= '0' && *name <= '9'; name++)
+		fd = fd * 10 + (*name - '0');
+	return *name ? -1 : fd;
+}
+
+static bool close_listed(int dir, int first, const char *names, long size)
+{
+	const struct dirent64 *entry;
+	bool any = false;
+
+	for (long at = 0; at < size; at += entry->d_reclen) {
+		int fd;
+
+		entry = (const void *)(names + at);
+		fd = number_of(entry->d_name);
+		if (fd >= first && fd != dir &&
+		    kept_between((unsigned int)fd, (unsigned int)fd) < 0)
+			any |= REAL(close)(fd) == 0;
+	}
+	return any;
+}
+
+/*
+ * Without the system call close_range, as before Linux 5.9 and in some containers. It allocates
+ * nothing, for forked children call it.
+ */
+static bool close_by_list(int first)
+{
+	_Alignas(struct dirent64) char names[1024];
+	int dir = process_open("/proc/self/fd", O_RDONLY | O_DIRECTORY, 0);
+	long size;
+
+	if (dir < 0)
+		return false;
+	while ((size = REAL(syscall)(SYS_getdents64, dir, names, sizeof(names))) > 0)
+		if (close_listed(dir, first, names, size))
+			lseek(dir, 0, SEEK_SET);
+	REAL(close)(dir);
+	return size == 0;
+}
+
 void turns_closefrom(int first) __asm__("closefrom");
 void turns_closefrom(int first)
 {
+	bool ours = PROGRAM;
 	unsigned int from = first > 0 ? (unsigned int)first : 0;
 
-	if (PROGRAM ? turns_close_range(from, UINT_MAX, 0) : close_these(from, UINT_MAX, 0))
+	if (!(ours ? turns_close_range(from, UINT_MAX, 0) : close_these(from, UINT_MAX, 0)))
+		return;
+	if (!close_by_list((int)from))
 		abort();
+	if (!ours)
+		return;
+	turns_timers_closed(from, UINT_MAX);
+	turns_tell(true);
 }

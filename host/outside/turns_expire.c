@@ -16,7 +16,9 @@
 
 #include "turns.h"
 
-#define TIMERS 64
+#define TIMERS       64
+#define ID_FIRST     0x10000 /* the kernel's own timers have lower ones, in its signals */
+#define PENDING_MOST 64
 
 static struct timer {
 	bool used;
@@ -51,19 +53,55 @@ static struct timer *timer_of(timer_t id)
 
 /* ---- expirations ---- */
 
-static void send_signal(const struct timer *t)
+static void queue_signal(const siginfo_t *info)
 {
-	siginfo_t info = { .si_signo = t->event.sigev_signo, .si_code = SI_TIMER };
 	pid_t pid = REAL(getpid)();
 
-	info.si_timerid = (int)(t - timers);
+	/* A thread may not pass on what kill sent, with its sender. */
+	if (REAL(syscall)(SYS_rt_sigqueueinfo, pid, info->si_signo, info) && errno == EPERM)
+		REAL(kill)(pid, info->si_signo);
+}
+
+/*
+ * A timer has at most one signal on its way, which says how many expirations came after the first.
+ * So what is still pending of it is taken back: the new one stands for all. The kernel gives out
+ * pending signals of other senders, too, which are sent again.
+ */
+static void take_back(siginfo_t *info)
+{
+	siginfo_t other[PENDING_MOST];
+	struct timespec no_time = { 0 };
+	sigset_t set;
+	int n = 0;
+
+	sigemptyset(&set);
+	sigaddset(&set, info->si_signo);
+	while (n < PENDING_MOST && REAL(sigtimedwait)(&set, &other[n], &no_time) > 0) {
+		if (other[n].si_code != SI_TIMER || other[n].si_timerid != info->si_timerid)
+			n++;
+		else if (other[n].si_overrun < INT_MAX - info->si_overrun)
+			info->si_overrun += other[n].si_overrun + 1;
+	}
+	for (int i = 0; i < n; i++)
+		queue_signal(&other[i]);
+}
+
+static void send_signal(struct timer *t)
+{
+	siginfo_t info = { .si_signo = t->event.sigev_signo, .si_code = SI_TIMER };
+
+	info.si_timerid = ID_FIRST + (int)(t - timers);
 	info.si_overrun = t->missed;
 	info.si_value = t->event.sigev_value;
-	if (t->event.sigev_notify == SIGEV_THREAD_ID)
+	if (t->event.sigev_notify == SIGEV_THREAD_ID) {
 		REAL(syscall)
-	(SYS_rt_tgsigqueueinfo, pid, turns_tid_meant(t->event._sigev_un._tid), info.si_signo,
-	 &info);
-	else REAL(syscall)(SYS_rt_sigqueueinfo, pid, info.si_signo, &info);
+		(SYS_rt_tgsigqueueinfo, REAL(getpid)(), turns_tid_meant(t->event._sigev_un._tid),
+		 info.si_signo, &info);
+	} else {
+		take_back(&info);
+		t->missed = info.si_overrun;
+		queue_signal(&info);
+	}
 	turns_tell(true);
 }
 
@@ -169,14 +207,22 @@ static void *watch_timers(void *unused)
 
 /* ---- calls ---- */
 
+/* Of this process. */
+static bool is_thread(pid_t tid)
+{
+	return REAL(syscall)(SYS_tgkill, REAL(getpid)(), turns_tid_meant(tid), 0) == 0;
+}
+
+/* False: libc has to make it, or refuses it. */
 static bool is_known(clockid_t clock, const struct sigevent *event)
 {
 	int how = event ? event->sigev_notify : SIGEV_SIGNAL;
+	bool has_signal = !event || (event->sigev_signo > 0 && event->sigev_signo < NSIG);
 
 	if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC && clock != CLOCK_BOOTTIME)
 		return false;
-	return how == SIGEV_SIGNAL || how == SIGEV_NONE || how == SIGEV_THREAD ||
-	       how == SIGEV_THREAD_ID;
+	return how == SIGEV_NONE || how == SIGEV_THREAD || (how == SIGEV_SIGNAL && has_signal) ||
+	       (how == SIGEV_THREAD_ID && has_signal && is_thread(event->_sigev_un._tid));
 }
 
 /* The program may destroy its attributes after the call. */
@@ -253,15 +299,17 @@ static void look_at(const struct timer *t, struct itimerspec *value)
 static int set_timer(struct timer *t, int flags, const struct itimerspec *value,
 		     struct itimerspec *old)
 {
-	uint64_t now = turns_now(), first = turns_ns(&value->it_value);
+	uint64_t now = turns_now(), first;
 
-	if (!turns_is_valid(&value->it_value) || !turns_is_valid(&value->it_interval)) {
+	if (!value || !turns_is_valid(&value->it_value) || !turns_is_valid(&value->it_interval)) {
 		errno = EINVAL;
 		return -1;
 	}
 	if (old)
 		look_at(t, old);
-	t->every = turns_ns(&value->it_interval);
+	first = turns_ns(&value->it_value);
+	t->missed = 0;
+	t->every = first ? turns_ns(&value->it_interval) : 0;
 	if (t->every == OUTSIDE_NEVER)
 		t->every = 0;
 	if (first == 0)

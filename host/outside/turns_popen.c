@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * turns_popen.c - popen and pclose of a program in lockstep. libc starts the shell inside itself,
- * so it would come late; here it is started as by posix_spawn.
+ * so it would come late; here it is started as by posix_spawn. As with libc, a thread is not
+ * cancelled in either call: its shell would be left as a zombie.
  *
  * Lock: none; only the thread that has the turn uses the table.
  */
@@ -109,11 +110,15 @@ FILE *turns_popen(const char *line, const char *mode) __asm__("popen");
 FILE *turns_popen(const char *line, const char *mode)
 {
 	bool ours = PROGRAM, reads, closes;
-	int i = stream_of(NULL);
+	int i = stream_of(NULL), cancel;
+	FILE *file;
 
 	if (!ours || i == STREAMS || !read_mode(mode, &reads, &closes))
 		return REAL(popen)(line, mode);
-	return popen_in_turn(line, reads, closes, i);
+	cancel = process_cancel_hold();
+	file = popen_in_turn(line, reads, closes, i);
+	process_cancel_release(cancel);
+	return file;
 }
 
 bool turns_is_popened(const FILE *file)
@@ -123,7 +128,7 @@ bool turns_is_popened(const FILE *file)
 
 int turns_end_popened(FILE *file)
 {
-	int i = stream_of(file), status = -1;
+	int i = stream_of(file), status = -1, cancel = process_cancel_hold();
 	pid_t pid = streams[i].pid, ended;
 
 	streams[i].file = NULL;
@@ -132,6 +137,7 @@ int turns_end_popened(FILE *file)
 	do
 		ended = turns_await_child(pid, &status);
 	while (ended < 0 && errno == EINTR);
+	process_cancel_release(cancel);
 	return ended < 0 ? -1 : status;
 }
 

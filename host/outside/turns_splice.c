@@ -69,12 +69,35 @@ static ssize_t move_once(const struct ends *ends, move *make, const void *args)
 	return moved;
 }
 
-/* Until something could be moved. */
+static bool never_blocks(int fd)
+{
+	return is_pipe_or_socket(fd) && !may_block(fd);
+}
+
+static bool is_pipe(int fd)
+{
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
+/*
+ * Until something could be moved. It is tried first: a call that is wrong fails at once, and not
+ * when its descriptors are ready. Linux waits for neither descriptor if the one to read from does
+ * not block, or the other one, if that is a pipe.
+ */
 static ssize_t move_some(const struct ends *ends, move *make, const void *args)
 {
-	bool again = may_block(ends->in) || may_block(ends->out);
-	ssize_t moved;
+	bool again = !never_blocks(ends->out);
+	ssize_t moved = move_once(ends, make, args);
 
+	if (moved >= 0 || errno != EAGAIN)
+		return moved;
+	if (never_blocks(ends->in) || (is_pipe(ends->out) && !again)) {
+		turns_let_others(TURNS_TEST_NS, false);
+		errno = EAGAIN;
+		return -1;
+	}
 	do {
 		if (!await_ends(ends))
 			return -1;
@@ -215,9 +238,12 @@ ssize_t turns_vmsplice(int fd, const struct iovec *iov, size_t n, unsigned int f
 
 /* ---- vectors with flags: without an offset, at the place of the descriptor ---- */
 
+/* With these alone a call may wait. Others are RWF_NOWAIT, and those that the kernel refuses. */
+#define WAITING_FLAGS (RWF_HIPRI | RWF_DSYNC | RWF_SYNC | RWF_APPEND)
+
 static bool may_wait(int fd, off64_t offset, int flags)
 {
-	return offset == -1 && !(flags & RWF_NOWAIT) && is_pipe_or_socket(fd);
+	return offset == -1 && !(flags & ~WAITING_FLAGS) && is_pipe_or_socket(fd);
 }
 
 ssize_t turns_preadv2(int fd, const struct iovec *iov, int n, off_t offset,
@@ -238,7 +264,7 @@ ssize_t turns_preadv64v2(int fd, const struct iovec *iov, int n, off64_t offset,
 	return REAL(preadv2)(fd, iov, n, offset, flags);
 }
 
-/* The flags are for files that are not pipes or sockets. */
+/* Pipes and sockets make nothing of these flags, so writev does. */
 ssize_t turns_pwritev2(int fd, const struct iovec *iov, int n, off_t offset,
 		       int flags) __asm__("pwritev2");
 ssize_t turns_pwritev2(int fd, const struct iovec *iov, int n, off_t offset, int flags)

@@ -195,6 +195,25 @@ static void pass_barrier(pthread_barrier_t *barrier, int *last, int who)
 	}
 }
 
+/* The other one, who came first or last, may not have left it yet. */
+static void destroy_early(pthread_barrier_t *barrier, const pthread_barrierattr_t *attr, int who)
+{
+	pid_t child;
+
+	must(pthread_barrier_init(barrier, attr, 2) == 0, "no barrier");
+	child = fork();
+	if (child == 0) {
+		sleep_ms(who);
+		pthread_barrier_wait(barrier);
+		_exit(0);
+	}
+	sleep_ms(1 - who);
+	pthread_barrier_wait(barrier);
+	must(pthread_barrier_destroy(barrier) == 0, "it is in use");
+	must(waitpid(child, NULL, 0) == child, "no child");
+	printf("destroyed as %d left\n", who);
+}
+
 static int run_barrier(void)
 {
 	struct {
@@ -218,6 +237,8 @@ static int run_barrier(void)
 	must(wait(NULL) > 0 && wait(NULL) > 0, "no children");
 	must(pthread_barrier_destroy(&all->barrier) == 0, "it is in use");
 	printf("last %d times\n", all->last);
+	for (int who = 0; who < 2; who++)
+		destroy_early(&all->barrier, &attr, who);
 	return 0;
 }
 

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* kinds_files.c - kinds of programs that wait for descriptors, and files. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -22,9 +27,26 @@
 #define ASK  3 /* descriptors of the child */
 #define TELL 4
 
+/* As an older Linux, and some containers. */
+static void do_without_close_range(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_close_range, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = { 4, code };
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+}
+
 static void close_all(int how)
 {
-	if (how == 0)
+	if (how == 3)
+		do_without_close_range();
+	if (how == 0 || how == 3)
 		closefrom(TELL + 1);
 	else if (how == 1)
 		syscall(SYS_close_range, TELL + 1, UINT_MAX, 0);
@@ -61,7 +83,7 @@ int run_closes(void)
 	pid_t child;
 	char byte;
 
-	for (int how = 0; how < 3; how++) {
+	for (int how = 0; how < 4; how++) {
 		must(pipe(ask) == 0 && pipe(tell) == 0, "no pipe");
 		/* Not the numbers that the child gives them. */
 		for (int i = 0; i < 2; i++) {
@@ -101,6 +123,7 @@ int run_copies(void)
 	expire(second, first);
 	close(first);
 	expire(second, second);
+	must(close_range((unsigned int)second, (unsigned int)second, INT_MIN) == -1, "closed");
 	third = dup2(second, 77);
 	expire(third, second);
 	close_range((unsigned int)second, (unsigned int)second, 0);
@@ -250,6 +273,32 @@ static void give_by(const char *how)
 	free(much);
 }
 
+static void show_refusal(const char *call, ssize_t result)
+{
+	printf("%s: %s\n", call, result < 0 ? strerror(errno) : "not refused");
+}
+
+/* There is nothing to wait for: neither descriptor will ever be ready. */
+static void be_refused(void)
+{
+	int one[2], two[2];
+	char byte = 0;
+	const struct iovec iov = { &byte, 1 };
+
+	must(socketpair(AF_UNIX, SOCK_STREAM, 0, one) == 0, "no socket");
+	must(socketpair(AF_UNIX, SOCK_STREAM, 0, two) == 0, "no socket");
+	show_refusal("splice", splice(one[0], NULL, two[0], NULL, 1, 0));
+	show_refusal("sendfile", sendfile(two[0], one[0], NULL, 1));
+	show_refusal("tee", tee(one[0], two[0], 1, 0));
+	show_refusal("preadv2", preadv2(one[0], &iov, 1, -1, INT_MIN));
+	show_refusal("pwritev2", pwritev2(one[0], &iov, 1, -1, INT_MIN));
+	/* One of two that does not block. */
+	must(pipe2(two, O_NONBLOCK) == 0 && pipe(one) == 0, "no pipe");
+	show_refusal("splice from it", splice(two[0], NULL, one[1], NULL, 1, 0));
+	show_refusal("splice to it", splice(one[0], NULL, two[1], NULL, 1, 0));
+	show_refusal("tee to it", tee(one[0], two[1], 1, 0));
+}
+
 int run_moves(void)
 {
 	static const char *const take[] = { "splice", "tee", "vmsplice", "preadv2" };
@@ -259,6 +308,7 @@ int run_moves(void)
 		take_by(take[i]);
 		give_by(give[i]);
 	}
+	be_refused();
 	return 0;
 }
 
@@ -272,9 +322,22 @@ static void show_lines(FILE *file)
 		printf("shell: %s", line);
 }
 
+/* By one that is cancelled meanwhile. Its argument is returned. */
+static void *hear_shell(void *status)
+{
+	FILE *file;
+
+	pthread_cancel(pthread_self());
+	file = popen("exec sleep 0.1", "r");
+	*(int *)status = file ? pclose(file) : -1;
+	return status;
+}
+
 int run_popen(void)
 {
 	FILE *file = popen("echo one; sleep 0.2; echo two", "r"), *other;
+	int status = -1;
+	pthread_t thread;
 	int (*volatile end)(FILE *) = fclose; /* for pclose, as some programs have it */
 
 	must(file != NULL, "no shell");
@@ -289,5 +352,8 @@ int run_popen(void)
 	show_lines(other);
 	must(end(other) == 0, "no child");
 	must(popen("true", "rw") == NULL, "a mode that is none");
+	must(pthread_create(&thread, NULL, hear_shell, &status) == 0, "no thread");
+	must(pthread_join(thread, NULL) == 0, "no thread to join");
+	printf("status %d, other children: %d\n", status, (int)waitpid(-1, NULL, 0));
 	return 0;
 }

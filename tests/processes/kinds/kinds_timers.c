@@ -86,6 +86,57 @@ static void wait_by_signal(void)
 	must(timer_delete(timer) == 0, "the timer is not deleted");
 }
 
+/* While its signal is blocked; one of another sender is pending, too. */
+static void count_overruns(int sig)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = sig };
+	int signals = 0, expired = 0;
+	timer_t timer;
+	siginfo_t info;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	must(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0, "no timer");
+	must(sig == SIGUSR1 || sigqueue(getpid(), sig, event.sigev_value) == 0, "no signal");
+	set_timer(timer, 100, 100);
+	sleep_ms(550);
+	while (expired < 5 && sigwaitinfo(&set, &info) == sig) {
+		signals++;
+		expired += info.si_code == SI_TIMER ? 1 + info.si_overrun : 0;
+	}
+	must(expired > 5 || timer_getoverrun(timer) == 4, "another number of overruns");
+	printf("signals: %d\n", signals);
+	must(timer_delete(timer) == 0, "the timer is not deleted");
+}
+
+static void show_refusal(int how, int sig, pid_t tid)
+{
+	struct sigevent event = { .sigev_notify = how, .sigev_signo = sig };
+	timer_t timer;
+
+	event._sigev_un._tid = tid;
+	must(timer_create(CLOCK_MONOTONIC, &event, &timer) == -1, "a timer");
+	printf("not made: %s\n", strerror(errno));
+}
+
+static void be_refused(void)
+{
+	const struct itimerspec off = { .it_interval.tv_sec = 1 };
+	timer_t timer = make_timer(CLOCK_MONOTONIC, SIGEV_SIGNAL, 4);
+	struct itimerspec left;
+
+	show_refusal(SIGEV_SIGNAL, 0, 0);
+	show_refusal(SIGEV_SIGNAL, NSIG, 0);
+	show_refusal(SIGEV_THREAD_ID, SIGRTMIN, 1);
+	must(timer_settime(timer, 0, NULL, NULL) == -1, "the timer is set");
+	printf("not set: %s\n", strerror(errno));
+	must(timer_settime(timer, 0, &off, NULL) == 0 && timer_gettime(timer, &left) == 0, "no");
+	printf("every %d s while it is off\n", (int)left.it_interval.tv_sec);
+	must(timer_delete(timer) == 0, "the timer is not deleted");
+}
+
 int run_timers(void)
 {
 	timer_t timer;
@@ -94,6 +145,9 @@ int run_timers(void)
 	must(sem_init(&noticed, 0, 0) == 0, "no semaphore");
 	wait_by_handler();
 	wait_by_signal();
+	be_refused();
+	count_overruns(SIGUSR1);
+	count_overruns(SIGRTMIN + 1);
 	timer = make_timer(CLOCK_MONOTONIC, SIGEV_THREAD, 3);
 	set_timer(timer, 30, 30);
 	for (int i = 0; i < 3; i++)
