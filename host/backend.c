@@ -93,6 +93,7 @@ static void fork_child(void)
 {
 	backend_forget(&emu);
 	backend_forget(&backend_hw);
+	helper_first_thread();
 	fork_parent();
 	for (int i = 0; i < FORK_LOCKS; i++)
 		*fork_locks[i].mutex = fork_locks[i].initial;

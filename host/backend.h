@@ -93,6 +93,7 @@ struct backend {
 	unsigned int sleepers;   /* threads asleep in the door's `wait` */
 	uint64_t sleepers_until; /* the next event when the latest of them fell asleep */
 	struct helper *helper;   /* helper.h; NULL: not needed yet */
+	bool first_ended;        /* the process's first thread has called pthread_exit */
 };
 
 /* The state before backend_init. */

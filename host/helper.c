@@ -6,9 +6,12 @@
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "agent.h"
 #include "helper.h"
+#include "nic_process.h"
 #include "outside/outside.h"
 
 #define WATCH_NS 40000000ul /* longest time between two checks for dead processes */
@@ -21,7 +24,10 @@ struct helper {
 	bool idle;      /* it waits as the helper, not inside an agent that it runs */
 	bool stop;
 	uint64_t watched; /* monotonic time of the last check for dead processes */
-	bool orphan;      /* no thread joins it: an agent that it ran ended the world */
+	uint64_t looked;  /* and of the last one for threads of this process */
+	bool orphan;      /* no thread joins it: see helper_detach */
+	bool last;        /* the thread is the process's last one */
+	sigset_t signals; /* those that the program has blocked */
 };
 
 /* Set in the helper's thread only. */
@@ -94,14 +100,17 @@ void helper_sleep_shared(struct backend *b, bool idle, uint64_t until)
 /* The sleep of the helper while it has nothing to do. */
 static void helper_doze(struct helper *h, uint64_t until)
 {
+	struct backend *b = h->backend;
 	uint64_t watch;
 
-	if (h->backend->shared) {
+	if (b->shared || b->first_ended) {
 		watch = backend_monotonic_ns() + WATCH_NS;
-		helper_sleep_shared(h->backend, true, until < watch ? until : watch);
-	} else {
-		helper_cond_wait(&h->wake, &h->backend->lock, until);
+		until = until < watch ? until : watch;
 	}
+	if (b->shared)
+		helper_sleep_shared(b, true, until);
+	else
+		helper_cond_wait(&h->wake, &b->lock, until);
 	h->until = 0;
 }
 
@@ -136,6 +145,88 @@ void helper_sleep(struct backend *b, uint64_t until)
 	b->sleepers_until = NIC_TIME_NEVER;
 }
 
+/* ---- the last thread ---- */
+
+/*
+ * If the first thread of a process calls pthread_exit, the process ends with its last thread: glibc
+ * calls exit(0) there. The helper must not be a thread for which it waits. So from then on the
+ * helper looks now and then whether it is the last, and if so it ends, too.
+ */
+static pthread_key_t first_thread; /* set in that thread: pthread_exit runs its destructor */
+static bool first_thread_known;
+
+static void helper_first_ends(void *unused)
+{
+	(void)unused;
+	for (struct backend *b = backend_next(NULL); b; b = backend_next(b)) {
+		pthread_mutex_lock(&b->lock);
+		b->first_ended = true;
+		/* In a shared world it wakes often enough. */
+		if (b->helper && !b->shared)
+			pthread_cond_signal(&b->helper->wake);
+		pthread_mutex_unlock(&b->lock);
+	}
+}
+
+void helper_first_thread(void)
+{
+	if (first_thread_known)
+		pthread_setspecific(first_thread, &first_thread);
+}
+
+static void __attribute__((constructor)) helper_note_first_thread(void)
+{
+	if (gettid() != getpid() || pthread_key_create(&first_thread, helper_first_ends))
+		return;
+	first_thread_known = true;
+	helper_first_thread();
+}
+
+/* It remains, as a zombie, while there are other threads. */
+static bool helper_first_is_gone(void)
+{
+	int cancel = process_cancel_hold(), fd = process_open("/proc/self/stat", O_RDONLY, 0);
+	char text[128]; /* PID (NAME) STATE and more */
+	const char *name_end;
+	ssize_t n = 0;
+
+	if (fd >= 0) {
+		n = read(fd, text, sizeof(text) - 1);
+		process_close(fd);
+	}
+	process_cancel_release(cancel);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	name_end = strrchr(text, ')');
+	return name_end && strncmp(name_end, ") Z", 3) == 0;
+}
+
+bool helper_leaves_alone(unsigned int helpers)
+{
+	if (gettid() == getpid())
+		return outside_threads() == 1ul + helpers;
+	return outside_threads() == 2ul + helpers && helper_first_is_gone();
+}
+
+/* No thread joins the helper: an agent that it ran ended the world, or it is the last thread. */
+static void helper_detach(struct helper *h)
+{
+	h->backend->helper = NULL;
+	h->stop = h->orphan = true;
+	pthread_detach(h->thread);
+}
+
+static bool helper_is_last(struct helper *h)
+{
+	uint64_t now = backend_monotonic_ns();
+
+	if (now - h->looked < WATCH_NS)
+		return false;
+	h->looked = now;
+	return helper_leaves_alone(0);
+}
+
 /* ---- the thread ---- */
 
 /* Check at intervals whether other processes have died. */
@@ -155,6 +246,11 @@ static void helper_step(struct helper *h)
 	struct backend *b = h->backend;
 	struct nic *nic;
 
+	h->last = b->first_ended && helper_is_last(h);
+	if (h->last) {
+		helper_detach(h);
+		return;
+	}
 	if (b->shared)
 		helper_watch(h);
 	if (agent_calls_due(b)) {
@@ -207,6 +303,18 @@ static void helper_calls(bool begin)
 		libdat_outside_mine(begin);
 }
 
+static void helper_end_orphan(struct helper *h)
+{
+	/* What follows, glibc's exit(0), is the program's. */
+	if (h->last) {
+		self = NULL;
+		helper_calls(false);
+		pthread_sigmask(SIG_SETMASK, &h->signals, NULL);
+	}
+	pthread_cond_destroy(&h->wake);
+	free(h);
+}
+
 static void *helper_main(void *arg)
 {
 	struct helper *h = arg;
@@ -219,10 +327,8 @@ static void *helper_main(void *arg)
 	while (!h->stop)
 		helper_step(h);
 	backend_release(b);
-	if (h->orphan) {
-		pthread_cond_destroy(&h->wake);
-		free(h);
-	}
+	if (h->orphan)
+		helper_end_orphan(h);
 	return NULL;
 }
 
@@ -239,6 +345,7 @@ static int helper_start_thread(struct helper *h)
 	sigdelset(&all, SIGSEGV);
 	sigdelset(&all, SIGBUS);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
+	h->signals = before;
 	helper_calls(true);
 	err = pthread_create(&h->thread, NULL, helper_main, h);
 	helper_calls(false);
@@ -270,13 +377,12 @@ void helper_end(struct backend *b, struct nic_world *shared)
 	b->shared = NULL;
 	if (!h)
 		return;
-	b->helper = NULL;
-	h->stop = true;
 	if (h == self) {
-		h->orphan = true;
-		pthread_detach(h->thread);
+		helper_detach(h);
 		return;
 	}
+	b->helper = NULL;
+	h->stop = true;
 	if (shared)
 		b->kind->ring(shared, true);
 	else
@@ -293,6 +399,7 @@ void helper_end(struct backend *b, struct nic_world *shared)
 void helper_forget(struct backend *b)
 {
 	b->helper = self = NULL;
+	b->first_ended = false;
 	b->sleepers = 0;
 }
 

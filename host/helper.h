@@ -32,5 +32,13 @@ void helper_sleep(struct backend *b, uint64_t until);
 bool helper_is_this(void);
 /* In a forked child: the helper thread does not exist here. */
 void helper_forget(struct backend *b);
+/* The same, once: the calling thread is the first of a process. */
+void helper_first_thread(void);
+/*
+ * Have all threads of the process ended but the calling one and `helpers` more? A process whose
+ * first thread calls pthread_exit lives until the last of the others ends, which then exits by
+ * exit(0).
+ */
+bool helper_leaves_alone(unsigned int helpers);
 
 #endif /* HOST_HELPER_H */

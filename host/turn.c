@@ -5,6 +5,8 @@
  */
 #include "turn.h"
 
+#include <stdlib.h>
+
 #include "helper.h"
 
 /*
@@ -16,10 +18,35 @@ static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 /* The same again, which costs a load to ask for. */
 static __thread struct backend *remembered __attribute__((tls_model("initial-exec")));
 
+/* The thread is the process's last one, and its other destructors run before turn_ends_last. */
+static __thread bool is_last __attribute__((tls_model("initial-exec")));
+
+/*
+ * The end of the last thread is that of the process, as glibc would have it if there was no helper.
+ * The thread still has the turn, so that the end has its place among what other processes do.
+ */
+static void turn_ends_last(struct backend *b)
+{
+	if (!is_last) {
+		is_last = true;
+		pthread_setspecific(key, b);
+		return;
+	}
+	exit(0);
+}
+
 static void turn_thread_ends(void *backend)
 {
 	struct backend *b = backend;
+	bool helped;
 
+	pthread_mutex_lock(&b->lock);
+	helped = b->shared && b->helper;
+	pthread_mutex_unlock(&b->lock);
+	if (helped && helper_leaves_alone(1)) {
+		turn_ends_last(b);
+		return;
+	}
 	remembered = NULL;
 	pthread_mutex_lock(&b->lock);
 	if (b->shared)

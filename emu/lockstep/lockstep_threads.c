@@ -55,11 +55,17 @@ static void add_outsider(struct emu_membership *m, int32_t tid)
 		m->outsider[m->outsiders++] = tid;
 }
 
-static bool is_task(int32_t tid)
+/* The kernel keeps the first thread, as a zombie, until the process has ended. */
+static bool is_task(struct emu_membership *m, int32_t tid)
 {
-	char path[64];
+	char path[64], state;
 	struct stat st;
 
+	if (tid == m->pid) {
+		state = m->first_ended ? 'Z' : emu_lockstep_task_state(tid, tid);
+		m->first_ended = state == 'Z' || state == 'X';
+		return !m->first_ended;
+	}
 	snprintf(path, sizeof(path), TASKS "/%d", tid);
 	return stat(path, &st) == 0;
 }
@@ -96,7 +102,7 @@ static int stat_open(int fd, struct stat *st)
 }
 
 /*
- * How many threads this process has; 0: /proc cannot be read. A directory has two links and one
+ * How many threads of this process live; 0: /proc cannot be read. A directory has two links and one
  * more for each subdirectory (thread). This is asked at each turn, and an open directory answers in
  * a third of the time.
  */
@@ -108,6 +114,8 @@ static uint32_t count_tasks(struct emu_membership *m)
 	if (!good)
 		good = open_tasks(m, &st);
 	m->task_count = good && st.st_nlink > 2 ? (uint32_t)st.st_nlink - 2 : 0;
+	if (m->task_count)
+		m->task_count -= m->first_ended;
 	return m->task_count;
 }
 
@@ -142,7 +150,7 @@ static uint32_t count_known(struct emu_world *w)
 static void forget_dead_outsiders(struct emu_membership *m)
 {
 	for (uint32_t i = m->outsiders; i > 0; i--)
-		if (!is_task(m->outsider[i - 1]))
+		if (!is_task(m, m->outsider[i - 1]))
 			forget_outsider(m, &m->outsider[i - 1]);
 }
 
@@ -161,7 +169,8 @@ static struct emu_new_thread *record_of(struct emu_world *w, int32_t tid)
 		if (record[i].tid == tid)
 			return &record[i];
 	for (uint32_t i = 0; i < EMU_NEW_THREADS && !spare; i++)
-		if (!record[i].tid || !is_new(w, record[i].tid) || !is_task(record[i].tid))
+		if (!record[i].tid || !is_new(w, record[i].tid) ||
+		    !is_task(w->membership, record[i].tid))
 			spare = &record[i];
 	if (spare)
 		*spare = (struct emu_new_thread){ .tid = tid };
@@ -178,7 +187,7 @@ static bool is_on_its_way(struct emu_world *w, int32_t tid, bool one_runs)
 		return true;
 	born->naps++;
 	born->asleep = one_runs ? 0 : born->asleep + 1;
-	if (!is_task(tid))
+	if (!is_task(m, tid))
 		return false;
 	if ((uint64_t)born->naps * EMU_NAP_NS >= m->bound_ns) {
 		emu_trace(w, "- note preempted: a thread of %s is long in coming",
@@ -300,5 +309,5 @@ bool emu_lockstep_has_ended(struct emu_world *w)
 	const struct emu_lockstep *ls = &w->fab->shared.lockstep;
 	const struct emu_thread *t = &ls->thread[emu_lockstep_turn(ls)];
 
-	return !is_task(t->tid) && !emu_lockstep_expects(w);
+	return !is_task(w->membership, t->tid) && !emu_lockstep_expects(w);
 }

@@ -32,6 +32,7 @@ title() {
 	exec) echo "a parent hears at once that its child's descriptors were closed by exec" ;;
 	greedy) echo "a process that waits only with a shared lock held leaves it to others" ;;
 	killed) echo "a process that is killed has ended before time passes" ;;
+	last) echo "a process whose first thread calls pthread_exit ends with its last thread" ;;
 	left) echo "a run waits for a process that outlives its parent" ;;
 	moves) echo "splice, sendfile and their like give the turn up" ;;
 	popen) echo "the shells of popen take part in time" ;;
@@ -49,7 +50,7 @@ forks_badly() {
 	[ "$1" != c11 ] && [ "$1" != moves ] && ${NM:-nm} "$datsim" | grep -qE '__(asan|tsan)_init'
 }
 
-kinds_all="alarm barrier c11 closes copies exec greedy killed left
+kinds_all="alarm barrier c11 closes copies exec greedy killed last left
 	moves popen queues records sender shared timers"
 for kind in $kinds_all; do
 	if has_verbs && forks_badly "$kind"; then

@@ -28,6 +28,10 @@ int run_moves(void);
 int run_popen(void);
 int run_records(void);
 
+/* ---- kinds_last.c ---- */
+
+int run_last(void);
+
 /* ---- kinds_timers.c ---- */
 
 int run_timers(void);

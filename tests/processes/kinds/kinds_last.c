@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* kinds_last.c - the first thread calls pthread_exit, and the others go on. */
+#include <pthread.h>
+#include <sys/wait.h>
+
+#include "kinds.h"
+
+#define STEPS 3
+
+static pthread_key_t name;
+
+static void say_end(void *of)
+{
+	printf("%s ends\n", (const char *)of);
+}
+
+static void say_exit(void)
+{
+	sleep_ms(1);
+	puts("exit");
+}
+
+static void *run_thread(void *of)
+{
+	pthread_setspecific(name, of);
+	for (int i = 0; i < STEPS; i++) {
+		printf("%s %d\n", (const char *)of, i);
+		sleep_ms(10);
+	}
+	return NULL;
+}
+
+static void begin_thread(const char *of)
+{
+	pthread_t thread;
+
+	must(pthread_create(&thread, NULL, run_thread, (void *)of) == 0, "no thread");
+	must(pthread_detach(thread) == 0, "no detached thread");
+}
+
+/* The parent sees how its child exits. */
+int run_last(void)
+{
+	pid_t child = fork();
+	int status;
+
+	if (child > 0) {
+		must(waitpid(child, &status, 0) == child, "no child");
+		printf("status %d\n", status);
+	}
+	atexit(say_exit);
+	must(pthread_key_create(&name, say_end) == 0, "no key");
+	pthread_setspecific(name, "first");
+	begin_thread("second");
+	begin_thread("third");
+	pthread_exit(NULL);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * last open|close|helped|alone - the first thread calls pthread_exit, so the process ends with its
+ * last thread, by exit(0). That one has an adapter open, or has closed it, or has one on which the
+ * library has a helper thread even if the fabric is private; or the first thread is the last one.
+ */
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "last.h"
+
+static pthread_key_t name;
+
+static void say_exit(void)
+{
+	puts("atexit");
+}
+
+/* The exit comes after it. */
+static void say_end(void *of)
+{
+	printf("the %s thread ends\n", (const char *)of);
+}
+
+static void *run(void *mode)
+{
+	pthread_setspecific(name, "other");
+	last_open(strcmp(mode, "helped") == 0);
+	if (strcmp(mode, "close") == 0)
+		last_close();
+	usleep(1000);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+
+	must(argc == 2, "usage: last open|close|helped|alone");
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	atexit(say_exit);
+	must(pthread_key_create(&name, say_end) == 0, "no key");
+	pthread_setspecific(name, "first");
+	must(pthread_create(&thread, NULL, run, argv[1]) == 0, "no thread");
+	if (strcmp(argv[1], "alone") == 0)
+		pthread_join(thread, NULL);
+	else
+		pthread_detach(thread);
+	pthread_exit(NULL);
+}

@@ -1,0 +1,69 @@
+#!/bin/sh
+# A process whose first thread calls pthread_exit ends with the last of the program's threads, by
+# exit(0): the library's helper thread is none of them. On a fabric of two processes in real time,
+# in lockstep, where two runs are the same, and on a private fabric.
+. "$(dirname "$0")/../../datsim/begin.sh"
+last=$top/tests/processes/last
+needs "$last/last_dapl"
+XDG_RUNTIME_DIR=$scratch
+export XDG_RUNTIME_DIR
+cd "$scratch" || exit 99
+
+# The background thread of ThreadSanitizer cannot be told from one of the program.
+if ${NM:-nm} "$datsim" | grep -q '__tsan_init'; then
+	echo "1..0 # SKIP ThreadSanitizer has a thread of its own"
+	exit 0
+fi
+
+# said TIMES FILE: so many processes have ended in this way, and the exit was the last
+said() {
+	[ "$(grep -cx 'the first thread ends' "$2")" = "$1" ] &&
+		[ "$(grep -cx 'the other thread ends' "$2")" = "$1" ] &&
+		[ "$(grep -cx atexit "$2")" = "$1" ] && [ "$(tail -n 1 "$2")" = atexit ]
+}
+
+# real PROGRAM MODE
+real() {
+	timeout 60 "$datsim" run --quiet -- "$last/$1" "$2" + "$last/$1" "$2" > real.out
+	status=$?
+	cat real.out
+	[ $status = 0 ] && said 2 real.out
+}
+
+# step PROGRAM MODE TRACE
+step() {
+	timeout 60 "$datsim" run --quiet --lockstep --trace "$3" -- "$last/$1" "$2" + \
+		"$last/$1" "$2" > "$3.out"
+	status=$?
+	cat "$3.out"
+	[ $status = 0 ] && said 2 "$3.out"
+}
+
+twice() {
+	step "$1" "$2" one && step "$1" "$2" two && cmp one two && cmp one.out two.out &&
+		! grep preempted one
+}
+
+# Only SIGKILL ends one that hangs: the helper blocks the others.
+private() {
+	timeout -s KILL 60 "$last/last_verbs" helped > private.out && said 1 private.out
+}
+
+programs="last_dapl last_verbs"
+[ -x "$last/last_verbs" ] || programs=last_dapl
+for program in $programs; do
+	for mode in open close alone; do
+		holds "$program $mode: a process ends with its last thread" real $program $mode
+		if has_verbs; then
+			holds "$program $mode: and in lockstep" twice $program $mode
+		else
+			cannot "libdat-turns.so is not built" "$program $mode: and in lockstep"
+		fi
+	done
+done
+if [ -x "$last/last_verbs" ]; then
+	holds "a process ends with its last thread on a private fabric" private
+else
+	cannot "libibverbs is not built" "a process ends with its last thread on a private fabric"
+fi
+echo "1..$n"
