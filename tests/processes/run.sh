@@ -11,7 +11,7 @@ XDG_RUNTIME_DIR=$scratch
 export XDG_RUNTIME_DIR
 cd "$scratch" || exit 99
 
-echo 1..85
+echo 1..89
 expect 0 '^100 answers, 1 clients, 0 more were broken off' \
 	run -- "$server" + "$client" localhost 100
 holds "the client says the same" grep -qx '100 answers' out
@@ -194,6 +194,9 @@ holds "it can be ended, still" "$datsim" fabric destroy kept
 
 # Addresses out of another network.
 expect 0 '^20 answers' run --addresses 10.9.0.0/16 -- "$server" + "$client" 10.9.0.1 20
+expect 0 '^5 answers' run --addresses 10.0.0.0/8 -- "$server" + "$client" 10.0.0.1 5
+expect 0 '^5 answers' run --addresses 223.255.255.240/28 -- "$server" + \
+	"$client" 223.255.255.241 5
 # network VALUE PATTERN: the option and the variable are refused, and the latter says why
 network() {
 	"$datsim" run --addresses "$1" -- true > said 2>&1
@@ -206,6 +209,8 @@ holds "it has room for adapters" network 10.9.0.0/29 'expected a network such as
 holds "it is not that of this machine" network 127.0.0.0/24 \
 	'this machine stand for its own adapters: expected another network'
 holds "it is one of hosts" network 224.0.0.0/24 'addresses hosts may have'
+holds "nor is 0 one of them" network 0.0.0.0/8 'addresses hosts may have'
+holds "it is not half of all addresses" network 64.0.0.0/7 'expected a network such as'
 DATSIM_ADDRESSES=192.168.77.16/28 "$datsim" fabric create near > said
 DATSIM_FABRIC=near "$server" 1 > served &
 until "$datsim" fabric show near | grep -q waiting; do sleep 0.01; done
