@@ -24,10 +24,10 @@ struct helper {
 	bool idle;      /* it waits as the helper, not inside an agent that it runs */
 	bool stop;
 	uint64_t watched; /* monotonic time of the last check for dead processes */
-	uint64_t looked;  /* and of the last one for threads of this process */
+	uint64_t looked;  /* monotonic time of the last count of this process's threads */
 	bool orphan;      /* no thread joins it: see helper_detach */
 	bool last;        /* the thread is the process's last one */
-	sigset_t signals; /* those that the program has blocked */
+	sigset_t signals; /* signals that the program has blocked */
 };
 
 /* Set in the helper's thread only. */
@@ -149,10 +149,10 @@ void helper_sleep(struct backend *b, uint64_t until)
 
 /*
  * If the first thread of a process calls pthread_exit, the process ends with its last thread: glibc
- * calls exit(0) there. The helper must not be a thread for which it waits. So from then on the
- * helper looks now and then whether it is the last, and if so it ends, too.
+ * calls exit(0) there. The helper must not keep the process alive. So once the first thread has
+ * ended, the helper checks now and then whether it is the only thread left, and then ends as well.
  */
-static pthread_key_t first_thread; /* set in that thread: pthread_exit runs its destructor */
+static pthread_key_t first_thread; /* set in the first thread: pthread_exit runs its destructor */
 static bool first_thread_known;
 
 static void helper_first_ends(void *unused)
@@ -161,7 +161,7 @@ static void helper_first_ends(void *unused)
 	for (struct backend *b = backend_next(NULL); b; b = backend_next(b)) {
 		pthread_mutex_lock(&b->lock);
 		b->first_ended = true;
-		/* In a shared world it wakes often enough. */
+		/* In a shared world the helper wakes often enough by itself. */
 		if (b->helper && !b->shared)
 			pthread_cond_signal(&b->helper->wake);
 		pthread_mutex_unlock(&b->lock);
@@ -182,7 +182,7 @@ static void __attribute__((constructor)) helper_note_first_thread(void)
 	helper_first_thread();
 }
 
-/* It remains, as a zombie, while there are other threads. */
+/* A first thread that has ended remains as a zombie while the process has other threads. */
 static bool helper_first_is_gone(void)
 {
 	int cancel = process_cancel_hold(), fd = process_open("/proc/self/stat", O_RDONLY, 0);

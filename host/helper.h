@@ -32,7 +32,7 @@ void helper_sleep(struct backend *b, uint64_t until);
 bool helper_is_this(void);
 /* In a forked child: the helper thread does not exist here. */
 void helper_forget(struct backend *b);
-/* The same, once: the calling thread is the first of a process. */
+/* Note that the calling thread is its process's first: at start, and in a forked child. */
 void helper_first_thread(void);
 /*
  * Have all threads of the process ended but the calling one and `helpers` more? A process whose

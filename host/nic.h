@@ -117,7 +117,7 @@ struct nic_qp {
 	void *ctx;
 	uint32_t *reaped; /* lib's counter of receive completions handed out or discarded */
 	uint32_t number;  /* NIC_CAP_NUMBERS: unique on its adapter, at most 24 bits, not 0 or 1 */
-	uint32_t index;   /* the backend's own, in a table of it */
+	uint32_t index;   /* of the object in a table of the backend */
 };
 
 struct nic_listener {

@@ -115,11 +115,11 @@ static inline int process_fd(int fd)
 }
 
 /*
- * libdat-turns.so: a descriptor that stays open while the program closes all others, as before an
- * exec, or its copy with a number that programs do not choose. Then *fd is that one.
+ * In libdat-turns.so: keep *fd open when the program closes all its descriptors, as before an exec.
+ * If the descriptor can be copied to a number that programs do not choose, *fd becomes the copy.
  */
 void libdat_outside_keep(int *fd) __attribute__((weak));
-/* The same library: it is about to be closed. */
+/* In libdat-turns.so: the kept descriptor fd is about to be closed. */
 void libdat_outside_drop(int fd) __attribute__((weak));
 
 static inline int process_open(const char *path, int flags, mode_t mode)

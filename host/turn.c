@@ -22,8 +22,8 @@ static __thread struct backend *remembered __attribute__((tls_model("initial-exe
 static __thread bool is_last __attribute__((tls_model("initial-exec")));
 
 /*
- * The end of the last thread is that of the process, as glibc would have it if there was no helper.
- * The thread still has the turn, so that the end has its place among what other processes do.
+ * The process ends with its last thread, as glibc would do it if there were no helper. The thread
+ * still has the turn, so that the end has its place in the order of all processes' actions.
  */
 static void turn_ends_last(struct backend *b)
 {

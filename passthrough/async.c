@@ -124,7 +124,7 @@ static void async_device_event(struct hw_nic *n, const struct ibv_async_event *e
 	}
 }
 
-/* NULL: it is none of this adapter's. */
+/* NULL: the event is about no object of this adapter. */
 static void *owner_in(struct hw_nic *n, const struct ibv_async_event *event)
 {
 	struct hw_srq *srq;
@@ -156,9 +156,9 @@ static void *owner_in(struct hw_nic *n, const struct ibv_async_event *event)
 }
 
 /*
- * The struct hw_... of the object that the event is about. NULL: it is about none, about one that
- * is being destroyed, or about one that is the program's own, for librdmacm has one context of each
- * device for the whole process.
+ * The struct hw_... of the object that the event is about. NULL: the event is about no object,
+ * about one that is being destroyed, or about one that the program itself created: librdmacm shares
+ * one context of each device with the whole process.
  */
 static void *async_owner(struct hw_nic *n, const struct ibv_async_event *event)
 {
@@ -201,7 +201,7 @@ static void async_event(struct hw_nic *n, const struct ibv_async_event *event, v
 	else if (event->event_type == IBV_EVENT_DEVICE_FATAL ||
 		 event->event_type == IBV_EVENT_PORT_ERR)
 		async_device_event(n, event);
-	/* If a GID, P_Key or subnet manager changed, connections find out themselves. */
+	/* Connections notice a changed GID, P_Key or subnet manager by themselves. */
 }
 
 void hw_async_drain(struct hw_nic *n)

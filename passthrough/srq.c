@@ -242,8 +242,8 @@ int hw_srq_limit(struct nic_srq *base, uint32_t limit)
 	int err = 0;
 
 	/*
-	 * The device may reach the previous limit until that is disarmed. An event of it may still
-	 * be unread then; drop it, or it would pass for one of the next limit.
+	 * The device may reach the previous limit until that limit is disarmed, and its event may
+	 * still be unread. Drop that event, or it would pass for one of the next limit.
 	 */
 	if (srq->limit)
 		err = ibv_modify_srq(srq->verbs, &attr, IBV_SRQ_LIMIT);

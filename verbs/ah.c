@@ -81,7 +81,7 @@ int ibv_destroy_ah(struct ibv_ah *ah)
 
 /* ---- the way back to a sender ---- */
 
-/* The own GID that the packet was sent to: its index, or a negative errno. */
+/* The index of the port's GID that the packet was sent to, or a negative errno. */
 static int find_gid(struct ibv_context *context, uint8_t port, const struct ibv_grh *grh)
 {
 	union ibv_gid own;

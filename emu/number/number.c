@@ -179,8 +179,8 @@ static void set_mtu(struct emu_world *w, struct emu_qp *qp, uint32_t mtu)
 }
 
 /*
- * How often a request is tried again after an RNR NAK. Usually that is without an end, which has a
- * line only if there was a limit before.
+ * How often a request is retried after an RNR NAK. "Without a limit" is the usual setting, and has
+ * a line only if there was a limit before.
  */
 static void trace_retries(struct emu_world *w, const struct emu_qp *qp, const struct emu_path *own,
 			  const struct emu_path *before)

@@ -14,9 +14,9 @@
 #include "emu/fabric/fabric.h"
 
 /*
- * A QP's number is its index plus EMU_NUMBER_FIRST, for 0 and 1 are QPs of management, and a few
- * more are odd; and above that a count of the QPs that had the index before. So a QP that is
- * created does not have the number of one that was just destroyed: programs remember peers by their
+ * The low bits of a QP's number are its index plus EMU_NUMBER_FIRST (0 and 1 are the management
+ * QPs, and a few more are kept free); the bits above count the QPs that had the index before. So a
+ * new QP does not get the number of one that was just destroyed: programs remember peers by their
  * number, and a packet in flight to the old QP must not reach the new one. Few fabrics have many
  * QPs, so a number comes in two forms:
  *
@@ -28,13 +28,13 @@
 #define EMU_NUMBER_FEW   0xfffu
 #define EMU_NUMBER_MANY  0x7ffffu
 _Static_assert(EMU_QPS + EMU_NUMBER_FIRST < EMU_NUMBER_MANY,
-	       "and none is that of groups, all ones");
+	       "a QP's number must not be all ones, that of multicast groups");
 
 /* `peer_epoch` of a QP without a peer, different for each. */
 #define EMU_NUMBER_NOBODY 0x80000000u
 
 int emu_number_connect(struct nic_qp *qp, const struct nic_qp_path *path);
-/* The index of a number's QP, which need not have that number now; 0: no QP can have it. */
+/* The index in a QP's number, which another QP may have by now; 0: no QP can have the number. */
 uint32_t emu_number_index(uint32_t number);
 /* The number of the QP that has this index now, or had it last. */
 uint32_t emu_number_of(struct emu_world *w, uint32_t index);

@@ -65,7 +65,7 @@ struct emu_membership {
 	dev_t tasks_dev;
 	ino_t tasks_ino;
 	uint32_t task_count; /* threads at the last count; 0: unknown */
-	bool first_ended;    /* the process's first thread has, before the others */
+	bool first_ended;    /* the process's first thread has ended before the others */
 	uint32_t outsiders;
 	int32_t outsider[EMU_OUTSIDERS];
 	struct emu_new_thread new_thread[EMU_NEW_THREADS];

@@ -13,17 +13,17 @@
  * library has read begin anew.
  *
  * Not covered: getaddrinfo and other calls that libc makes inside itself, mq_notify, processor
- * time, names that mktemp, tmpnam and tempnam make up, random numbers of the processor (rdrand)
- * and those that the kernel leaves in memory (AT_RANDOM), those of a stream that is read by fscanf
- * or without libc's lock (getc_unlocked, fread_unlocked), what /proc says of ids (paths with one,
- * the links /proc/self and /proc/thread-self, the file status), ids of threads in calls of another
- * process, prctl and syscall() (but for gettid, kill, tkill, tgkill and pidfd_open), and system
- * calls that a program makes itself, by syscall() (but for those of turns_syscall.c) or in a
- * static program. A thread that blocks there is preempted, and the trace says in which call. If
- * printf, puts or putc write to a pipe or socket by themselves, because the stream has no buffer
- * or its buffer is full, the reader wakes late: at the next flush, write or close.
- * While a thread waits for its turn, handlers of signals do not run; turns_handler.c says when they
- * do.
+ * time, names that mktemp, tmpnam and tempnam make up, random numbers of the processor (rdrand),
+ * random bytes that the kernel leaves in memory (AT_RANDOM) or that the program reads from a stream
+ * by fscanf or without libc's lock (getc_unlocked, fread_unlocked), process and thread ids in /proc
+ * (paths with one, the links /proc/self and /proc/thread-self, the file status), ids of threads in
+ * calls of another process, prctl and syscall() (but for gettid, kill, tkill, tgkill and
+ * pidfd_open), and system calls that a program makes itself, by syscall() (but for those of
+ * turns_syscall.c) or in a static program. A thread that blocks there is preempted, and the trace
+ * says in which call. If printf, puts or putc write to a pipe or socket by themselves, because the
+ * stream has no buffer or its buffer is full, the reader wakes late: at the next flush, write or
+ * close. While a thread waits for its turn, handlers of signals do not run; turns_handler.c says
+ * when they do.
  *
  * Outside lockstep, before the process has joined a fabric, and for calls of libdat itself, each
  * call is that of libc. Each function has the name of libc's in its asm label. The library is built
@@ -262,7 +262,7 @@ void turns_signals_shown(int fd, void *got, ssize_t n);
 
 /* Until something can be read. False: its time is over, or a handler has run; errno says so. */
 bool turns_await_in(int fd);
-/* The same, until something can be written. */
+/* Wait until something can be written; otherwise as turns_await_in. */
 bool turns_await_out(int fd);
 
 /* ---- turns_alarm.c ---- */
@@ -280,8 +280,8 @@ int turns_close_range(unsigned int first, unsigned int last, int flags);
 /* ---- turns_fd.c ---- */
 
 /*
- * write and writev, for another function of this library that the program called; `caller` is its
- * caller.
+ * write and writev, for another function of this library that the program called; `caller` is the
+ * address in the program from which it called that function.
  */
 ssize_t turns_write_by(const void *caller, int fd, const void *from, size_t n);
 ssize_t turns_writev_by(const void *caller, int fd, const struct iovec *iov, int n);
@@ -296,9 +296,9 @@ pid_t turns_await_child(pid_t pid, int *status);
 
 /* ---- turns_popen.c ---- */
 
-/* Has popen made it in lockstep? */
+/* Has popen made this stream in lockstep? */
 bool turns_is_popened(const FILE *file);
-/* pclose of such a stream. */
+/* pclose, of a stream that popen made in lockstep. */
 int turns_end_popened(FILE *file);
 
 /* ---- turns_thread.c: for calls of the program ---- */

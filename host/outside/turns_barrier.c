@@ -2,9 +2,9 @@
 /*
  * turns_barrier.c - barriers of a program in lockstep. libc's own cannot be tried without blocking,
  * so the threads that have come to a barrier are counted here, from its pthread_barrier_init on:
- * some may come before the process joins a fabric. A barrier between processes, or one of too many,
- * is libc's, and is waited for as libc does it since release 2.25: nothing else can be in memory
- * that the program shares. So processes that are not in lockstep may come to it, too.
+ * some may come before the process joins a fabric. A barrier that processes share, or one for which
+ * the table has no entry left, stays libc's. A shared one has to keep libc's layout and protocol
+ * (those since glibc 2.25), because processes that are not in lockstep may wait at it as well.
  *
  * Lock: `lock`.
  */
@@ -118,20 +118,21 @@ static void await_round(const struct barrier *b, unsigned int round, const void 
 	}
 }
 
-/* ---- those of libc ---- */
+/* ---- barriers of libc ---- */
 
 struct libc_barrier {
-	uint32_t came; /* threads of all rounds */
-	uint32_t over; /* those of them whose rounds have ended; others wait for this word */
+	uint32_t came; /* threads that have arrived, in all rounds */
+	uint32_t over; /* threads whose rounds have ended; the others wait on this word */
 	uint32_t count;
-	int shared;    /* 0: of one process */
-	uint32_t left; /* threads that have done with it */
+	int shared;    /* 0: the barrier is of one process */
+	uint32_t left; /* threads that have left the barrier */
 };
-_Static_assert(sizeof(struct libc_barrier) <= sizeof(pthread_barrier_t), "it is inside");
+_Static_assert(sizeof(struct libc_barrier) <= sizeof(pthread_barrier_t),
+	       "struct libc_barrier is larger than pthread_barrier_t");
 
-#define CAME_MOST (UINT32_MAX / 2) /* libc begins anew at the last whole round before */
+#define CAME_MOST (UINT32_MAX / 2) /* libc resets its counts at the last whole round before this */
 
-/* End all rounds up to this thread's, if they are whole, and say which have ended. */
+/* End the complete rounds up to that of thread `number`; return the new value of b->over. */
 static uint32_t end_rounds(struct libc_barrier *b, uint32_t number)
 {
 	uint32_t over = __atomic_load_n(&b->over, __ATOMIC_ACQUIRE);
@@ -149,7 +150,7 @@ static uint32_t end_rounds(struct libc_barrier *b, uint32_t number)
 	return over;
 }
 
-/* The kernel's futex, if there is no turn to give up. */
+/* Without a turn to give up, the thread sleeps on the kernel's futex. */
 static void await_rounds(struct libc_barrier *b, uint32_t number, uint32_t over)
 {
 	while (number > over) {
@@ -160,8 +161,9 @@ static void await_rounds(struct libc_barrier *b, uint32_t number, uint32_t over)
 }
 
 /*
- * A thread in libc's pthread_barrier_destroy has added to `left` what makes the last thread begin
- * anew, and waits for that. Otherwise the memory may be gone once the thread has left.
+ * A thread in libc's pthread_barrier_destroy adds to `left` so that the last thread to leave resets
+ * the counts, and waits for the reset. Without a reset, the barrier's memory may be gone as soon as
+ * this thread has added itself to `left`.
  */
 static void leave_rounds(struct libc_barrier *b)
 {
@@ -184,11 +186,11 @@ static int wait_as_libc(struct libc_barrier *b)
 	await_rounds(b, number, over);
 	leave_rounds(b);
 	if (waits)
-		turns_tell(true); /* one that was through before may be about to destroy it */
+		turns_tell(true); /* an earlier thread may be waiting to destroy the barrier */
 	return last ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
 }
 
-/* Threads that have not left the last round yet need turns for that. */
+/* Give turns to the threads that have not left the last round yet. */
 static void await_leaving(struct libc_barrier *b)
 {
 	while (__atomic_load_n(&b->left, __ATOMIC_ACQUIRE) !=
@@ -197,7 +199,10 @@ static void await_leaving(struct libc_barrier *b)
 			return;
 }
 
-/* Another process may write to it. libc begins anew, so it gets those that have come far. */
+/*
+ * Another process may have written anything to a shared barrier. One that has counted to half of
+ * CAME_MOST is left to libc, which resets the counts.
+ */
 static bool is_ours(const struct libc_barrier *b)
 {
 	return b->shared != 0 && b->count > 0 &&
@@ -231,7 +236,7 @@ int turns_pthread_barrier_wait(pthread_barrier_t *what)
 	return last ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
 }
 
-/* Threads that have not left the last round yet leave it. */
+/* Wait until all threads have left the last round. */
 int turns_pthread_barrier_destroy(pthread_barrier_t *what) __asm__("pthread_barrier_destroy");
 int turns_pthread_barrier_destroy(pthread_barrier_t *what)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * turns_close.c - descriptors that a program in lockstep closes. Many programs close all that they
- * do not know before an exec. With the library's descriptor of its fabric the process would look
- * dead to others, and lose its place among them while it runs. So that one is kept open; the exec
- * closes it.
+ * turns_close.c - descriptors that a program in lockstep closes. Many programs close all
+ * descriptors that they do not know before an exec. If the library's descriptor of the fabric was
+ * among them, the process would look dead to others, and lose its place among them while it still
+ * runs. So that descriptor is kept open until the exec closes it.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -19,7 +19,7 @@
 #define KEPT      4
 #define KEPT_FROM 512 /* shells take lower numbers, by dup2 */
 
-static int kept[KEPT]; /* and one; 0: the entry is free */
+static int kept[KEPT]; /* the descriptor plus one; 0: the entry is free */
 
 static bool change_entry(int from, int to)
 {
@@ -50,7 +50,7 @@ void libdat_outside_drop(int fd)
 	change_entry(fd + 1, 0);
 }
 
-/* The lowest one from `first` to `last`, or -1. */
+/* The lowest kept descriptor from `first` to `last`, or -1. */
 static int kept_between(unsigned int first, unsigned int last)
 {
 	int lowest = -1;
@@ -65,7 +65,7 @@ static int kept_between(unsigned int first, unsigned int last)
 	return lowest;
 }
 
-/* Not by libc, whose close_range is younger than other things here. */
+/* By the system call: libc has close_range only since glibc 2.34. */
 static int close_these(unsigned int first, unsigned int last, int flags)
 {
 	return (int)REAL(syscall)(SYS_close_range, first, last, flags);
@@ -91,7 +91,7 @@ int turns_close_range(unsigned int first, unsigned int last, int flags)
 {
 	int result;
 
-	/* Of what is only closed by an exec, the kept ones are part. */
+	/* An exec closes the kept descriptors anyway, so they may be marked with the others. */
 	if (flags & CLOSE_RANGE_CLOEXEC)
 		return close_these(first, last, flags);
 	result = close_others(first, last, flags);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * turns_dup.c - other numbers of a descriptor, and fcntl, of a program in lockstep: a timer is
- * known by each of its numbers, and a lock of a record of a file is waited for in turn.
+ * turns_dup.c - dup and fcntl of a program in lockstep: a timer is known by each of its
+ * descriptors, and a thread that waits for a record lock of a file gives up its turn.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 
 #include "turns.h"
 
-/* Descriptors that it closed may end a wait. */
+/* dup2 and dup3 may have closed a descriptor, which may end another thread's wait. */
 static int note_copy(int fd, int copy)
 {
 	if (copy < 0 || copy == fd)
@@ -46,8 +46,8 @@ int turns_dup3(int fd, int to, int flags)
 /* ---- locks of records ---- */
 
 /*
- * The kernel finds two processes that wait for each other. Here it is asked only if no other thread
- * can do anything.
+ * The kernel detects a deadlock of processes only in a call that blocks. Such a call is made only
+ * if no other thread can run.
  */
 static int lock_record(int fd, int waits, int tries, const struct flock *lock)
 {
@@ -63,7 +63,7 @@ static int lock_record(int fd, int waits, int tries, const struct flock *lock)
 		if (!turns_wait_fd(OUTSIDE_NEVER))
 			return REAL(fcntl)(fd, waits, lock);
 	}
-	/* It may have become shared, or shorter. */
+	/* The call may have made a lock shared, or shorter, so that others can have theirs. */
 	if (result == 0)
 		turns_tell(true);
 	return result;
@@ -82,7 +82,8 @@ static int try_record(int fd, int tries, const struct flock *lock)
 
 static int fcntl_in_turn(int fd, int command, void *arg)
 {
-	_Static_assert(sizeof(struct flock) == sizeof(struct flock64), "commands have two names");
+	_Static_assert(sizeof(struct flock) == sizeof(struct flock64),
+		       "F_SETLK and F_SETLK64 take different structures");
 	switch (command) {
 	case F_DUPFD:
 	case F_DUPFD_CLOEXEC:
@@ -99,7 +100,7 @@ static int fcntl_in_turn(int fd, int command, void *arg)
 	}
 }
 
-/* The third argument, if there is none, is not used. */
+/* Commands without a third argument ignore `arg`. */
 int turns_fcntl(int fd, int command, void *arg) __asm__("fcntl");
 int turns_fcntl(int fd, int command, void *arg)
 {

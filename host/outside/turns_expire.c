@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * turns_expire.c - timers of timer_create, of a program in lockstep, in virtual time. A thread of
- * the process waits for the next expiration, and sends its signal or starts its function in a new
- * thread. It is there while there are timers. A forked child has none.
+ * the process, which exists while there are timers, waits for the next expiration, and sends the
+ * timer's signal or starts its function in a new thread. A forked child inherits no timer.
  *
  * Only the thread that has the turn uses the table.
  */
@@ -17,19 +17,19 @@
 #include "turns.h"
 
 #define TIMERS       64
-#define ID_FIRST     0x10000 /* the kernel's own timers have lower ones, in its signals */
+#define ID_FIRST     0x10000 /* signals of the kernel's own timers carry lower ids */
 #define PENDING_MOST 64
 
 static struct timer {
 	bool used;
 	clockid_t clock;
 	struct sigevent event;
-	pthread_attr_t attr; /* of the thread of its function */
+	pthread_attr_t attr; /* of the thread that runs the timer's function */
 	uint64_t at;         /* virtual time of the next expiration; OUTSIDE_NEVER: none */
 	uint64_t every;      /* 0: once */
-	int missed;          /* expirations that the last one stands for, but for itself */
+	int missed;          /* the overrun count of the last expiration */
 } timers[TIMERS];
-static bool watched; /* the thread is there */
+static bool watched; /* the thread that waits for expirations exists */
 
 static void forget_timers(void)
 {
@@ -42,7 +42,7 @@ static void __attribute__((constructor)) expire_begin(void)
 	pthread_atfork(NULL, NULL, forget_timers);
 }
 
-/* NULL: it is one of libc. */
+/* NULL: the timer is one of libc. */
 static struct timer *timer_of(timer_t id)
 {
 	for (int i = 0; i < TIMERS; i++)
@@ -57,15 +57,15 @@ static void queue_signal(const siginfo_t *info)
 {
 	pid_t pid = REAL(getpid)();
 
-	/* A thread may not pass on what kill sent, with its sender. */
+	/* The kernel refuses to queue a signal of kill with its sender, so it is sent by kill. */
 	if (REAL(syscall)(SYS_rt_sigqueueinfo, pid, info->si_signo, info) && errno == EPERM)
 		REAL(kill)(pid, info->si_signo);
 }
 
 /*
- * A timer has at most one signal on its way, which says how many expirations came after the first.
- * So what is still pending of it is taken back: the new one stands for all. The kernel gives out
- * pending signals of other senders, too, which are sent again.
+ * A timer has at most one signal pending, with the count of the expirations after the first. So a
+ * signal of this timer that is still pending is taken back, and its count is added to that of the
+ * new one. sigtimedwait returns pending signals of other senders, too; they are sent again.
  */
 static void take_back(siginfo_t *info)
 {
@@ -105,7 +105,7 @@ static void send_signal(struct timer *t)
 	turns_tell(true);
 }
 
-/* As the program would: the runtime of a sanitizer, which may be first, has to know the thread. */
+/* By the pthread_create that the program finds: a sanitizer's runtime has to know the thread. */
 static int create_as_program(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
 			     void *arg)
 {
@@ -135,7 +135,7 @@ static int create_thread(const pthread_attr_t *attr, void *(*run)(void *), void 
 	return err;
 }
 
-/* The timer may be deleted before the thread runs. */
+/* A copy for the new thread: the timer may be deleted before the thread runs. */
 struct notice {
 	void (*function)(union sigval value);
 	union sigval value;
@@ -176,7 +176,7 @@ static void expire_timer(struct timer *t, uint64_t now)
 		send_signal(t);
 }
 
-/* All whose time has come. The time until the next one; false: there are no timers. */
+/* Expire all timers that are due. *left: the time to the next; false: there are no timers. */
 static bool expire_all(uint64_t *left)
 {
 	uint64_t now = turns_now();
@@ -207,13 +207,13 @@ static void *watch_timers(void *unused)
 
 /* ---- calls ---- */
 
-/* Of this process. */
+/* Is this the id of a thread of this process? */
 static bool is_thread(pid_t tid)
 {
 	return REAL(syscall)(SYS_tgkill, REAL(getpid)(), turns_tid_meant(tid), 0) == 0;
 }
 
-/* False: libc has to make it, or refuses it. */
+/* False: libc has to make the timer, or refuses it. */
 static bool is_known(clockid_t clock, const struct sigevent *event)
 {
 	int how = event ? event->sigev_notify : SIGEV_SIGNAL;
@@ -244,7 +244,7 @@ static bool begin_watch(void)
 	return watched;
 }
 
-/* False: libc has to make it. */
+/* False: libc has to make the timer. */
 static bool make_timer(clockid_t clock, const struct sigevent *event, timer_t *id)
 {
 	struct timer *t = timers;

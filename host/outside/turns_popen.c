@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * turns_popen.c - popen and pclose of a program in lockstep. libc starts the shell inside itself,
- * so it would come late; here it is started as by posix_spawn. As with libc, a thread is not
- * cancelled in either call: its shell would be left as a zombie.
+ * so the shell would join late; here it is started as by posix_spawn. As with libc, a thread is not
+ * cancelled in either call, as its shell would then be left as a zombie.
  *
  * Lock: none; only the thread that has the turn uses the table.
  */
@@ -21,7 +21,7 @@
 
 static struct {
 	FILE *file; /* NULL: the entry is free */
-	pid_t pid;  /* of its shell, as the program sees it */
+	pid_t pid;  /* of the stream's shell, as the program sees it */
 } streams[STREAMS];
 
 static int stream_of(const FILE *file)
@@ -49,7 +49,7 @@ static bool read_mode(const char *mode, bool *reads, bool *closes)
 	return ways == 1;
 }
 
-/* The child has none of the streams of other shells, as POSIX asks for. */
+/* As POSIX requires, the child inherits no stream of an earlier popen. */
 static int start_shell(const char *line, int end, int as, pid_t *pid)
 {
 	char *const argv[] = { (char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * turns_splice.c - calls of a program in lockstep that move bytes between descriptors inside the
- * kernel, and preadv2 and its like. While one is made its sockets and pipes do not block: only the
- * thread with the turn uses them.
+ * kernel, and preadv2 and its like. Sockets and pipes are set not to block during such a call: only
+ * the thread with the turn uses them.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 #include "turns.h"
 
-/* Of a call of either kind; -1: it has one descriptor less. */
+/* The descriptors of a call; -1: the call has none on this side. */
 struct ends {
 	int in, out;
 };
@@ -30,7 +30,7 @@ static bool may_block(int fd)
 	return is_pipe_or_socket(fd) && !(fcntl(fd, F_GETFL) & O_NONBLOCK);
 }
 
-/* False: the call is to fail, as errno says. */
+/* Wait until both descriptors are ready. False: the call has to fail with errno. */
 static bool await_ends(const struct ends *ends)
 {
 	return (!is_pipe_or_socket(ends->in) || turns_await_in(ends->in)) &&
@@ -46,7 +46,7 @@ static void set_blocking(int fd, bool on)
 
 typedef ssize_t move(const void *args);
 
-/* `make` once, with ends that do not block. */
+/* Call `make` once, with descriptors that do not block. */
 static ssize_t move_once(const struct ends *ends, move *make, const void *args)
 {
 	bool in = may_block(ends->in), out = may_block(ends->out);
@@ -82,9 +82,9 @@ static bool is_pipe(int fd)
 }
 
 /*
- * Until something could be moved. It is tried first: a call that is wrong fails at once, and not
- * when its descriptors are ready. Linux waits for neither descriptor if the one to read from does
- * not block, or the other one, if that is a pipe.
+ * Wait until some bytes have been moved. The call is tried first, so that one with wrong arguments
+ * fails at once, and not when its descriptors are ready. Linux waits for neither descriptor if the
+ * one to read from is nonblocking, or if the one to write to is a nonblocking pipe.
  */
 static ssize_t move_some(const struct ends *ends, move *make, const void *args)
 {
@@ -184,7 +184,7 @@ static ssize_t make_vmsplice(const void *args)
 	return REAL(vmsplice)(fd, a->iov, a->n, a->flags | SPLICE_F_NONBLOCK);
 }
 
-/* One that is not to wait is made once. */
+/* A call that must not wait is made once. */
 static ssize_t splice_in_turn(move *make, const struct splice_args *args)
 {
 	ssize_t moved;
@@ -236,9 +236,9 @@ ssize_t turns_vmsplice(int fd, const struct iovec *iov, size_t n, unsigned int f
 	return splice_in_turn(make_vmsplice, &args);
 }
 
-/* ---- vectors with flags: without an offset, at the place of the descriptor ---- */
+/* ---- preadv2 and pwritev2: an offset of -1 is the current file position ---- */
 
-/* With these alone a call may wait. Others are RWF_NOWAIT, and those that the kernel refuses. */
+/* Flags with which a call may wait; not RWF_NOWAIT, nor flags that the kernel refuses. */
 #define WAITING_FLAGS (RWF_HIPRI | RWF_DSYNC | RWF_SYNC | RWF_APPEND)
 
 static bool may_wait(int fd, off64_t offset, int flags)
@@ -264,7 +264,7 @@ ssize_t turns_preadv64v2(int fd, const struct iovec *iov, int n, off64_t offset,
 	return REAL(preadv2)(fd, iov, n, offset, flags);
 }
 
-/* Pipes and sockets make nothing of these flags, so writev does. */
+/* The flags have no effect on pipes and sockets, so writev does the same there. */
 ssize_t turns_pwritev2(int fd, const struct iovec *iov, int n, off_t offset,
 		       int flags) __asm__("pwritev2");
 ssize_t turns_pwritev2(int fd, const struct iovec *iov, int n, off_t offset, int flags)

@@ -33,7 +33,7 @@ struct timer {
 	dev_t dev;
 	ino_t ino; /* of eventfds; no file, socket or pipe has it */
 	clockid_t clock;
-	struct times *times; /* a mapping of its own; entries of one timer have the same */
+	struct times *times; /* a mapping of its own, which all entries of one timer share */
 };
 
 /* Only the thread that has the turn reads or writes it, and the times. */

@@ -200,7 +200,7 @@ stage_asan() {
 # thread makes each process one of several threads, so these are left out as well:
 # shared/test_watch, which counts threads; sweep/test_sweep, which has rows for a process of one
 # thread and would block; and verbs/events/test_verbs_sqd, whose retries end after some virtual
-# time, which follows the real clock beside another thread.
+# time: with a second thread virtual time follows the real clock.
 stage_tsan() {
 	local tests scripts='pair|lockstep' programs LIMIT=3600
 	local -a make_with=(check_PROGRAMS=)

@@ -156,7 +156,7 @@ unnamed() {
 	status=$?
 	cut -b 1-200 out
 	[ $status = 2 ] && grep -q '^datsim: cannot write short.trace: File too large' out &&
-		grep -q '^  the trace is there, but without the command' out &&
+		grep -q '^  the trace was kept without the command' out &&
 		cmp long.trace short.trace
 }
 holds "a trace without room for its command stays" unnamed

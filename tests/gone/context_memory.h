@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* context_memory.h - the library's memory of a context: its beginning, and its size. */
+/* context_memory.h - the address and size of the memory of a context in the library. */
 #ifndef TESTS_GONE_CONTEXT_MEMORY_H
 #define TESTS_GONE_CONTEXT_MEMORY_H
 

@@ -381,8 +381,8 @@ END_TEST
 
 /* ---- a thread that waits in what another one closes ---- */
 
-#define SOON   20000 /* us, in which a thread begins to wait */
-#define TRIES  50    /* in one of which it does */
+#define SOON   20000 /* us; a thread usually begins to wait within them */
+#define TRIES  50    /* enough for one in which the thread does */
 #define OFFERS 64    /* blocks of memory */
 
 static void *await_async(void *context)
@@ -429,8 +429,8 @@ static __thread struct {
 } reopened;
 
 /*
- * Let the next calloc of that size take this memory, which was freed. What is freed first, malloc
- * keeps for itself.
+ * Let the next calloc of that size take this memory, which was freed. malloc keeps the first blocks
+ * that are freed in a cache of its own, so other blocks are freed before this one.
  */
 static void offer_memory(const void *memory, size_t size)
 {
@@ -449,7 +449,7 @@ static void offer_memory(const void *memory, size_t size)
 			free(same[i]);
 }
 
-/* A context gets the memory of the one that is closed, unless a sanitizer keeps it. */
+/* Open a context in the memory of the one just closed, unless a sanitizer keeps that memory. */
 static void reopen(void)
 {
 	struct ibv_context *closed = reopened.context, *other;

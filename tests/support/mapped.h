@@ -3,7 +3,7 @@
 #ifndef TESTS_SUPPORT_MAPPED_H
 #define TESTS_SUPPORT_MAPPED_H
 
-/* In pages, whether there is memory behind them or not. */
+/* The size of the address space in pages, whether or not they have memory. */
 long pages_mapped(void);
 
 #endif /* TESTS_SUPPORT_MAPPED_H */

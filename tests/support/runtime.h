@@ -12,9 +12,9 @@ void runtime_begin(const char *name);
 const char *runtime_folder(void);
 /* Remove it: it has had a fabric, which is gone, and nothing else is there. */
 void runtime_end(void);
-/* The same where it need not have had one, or was not made. */
+/* Remove it, whether or not a fabric has used it, and even if it was never made. */
 void runtime_end_any(void);
-/* Remove it with all that is there. */
+/* Remove it with all that it contains. */
 void runtime_remove(void);
 
 /* ---- kinds of fabric ---- */

@@ -25,7 +25,7 @@ bool alias_take(void *into, const char *word)
 	return true;
 }
 
-/* The checks of host/knob.c, which come only when a program opens an adapter. */
+/* The same checks as in host/knob.c, which runs only when a program opens an adapter. */
 bool addresses_take(void *into, const char *word)
 {
 	const char *slash = strchr(word, '/');

@@ -10,7 +10,7 @@
 
 #define NETWORK_WANTS                                                                             \
 	"a network of host addresses outside 127.0.0.0/8, such as 10.1.2.0/24, with a prefix of " \
-	"8 to 28 bits and no bit set behind it"
+	"8 to 28 bits and no bit set after the prefix"
 
 struct aliases {
 	const char *words[64]; /* NAME=ADAPTER */

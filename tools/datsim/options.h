@@ -35,7 +35,7 @@ struct option {
 	bool (*take)(void *member, const char *value); /* false: the value is bad */
 };
 
-/* A file to write. Not "-": it does not stand for standard output, but would be its name. */
+/* A file to write. "-" is refused: it would be a file's name, not standard output. */
 bool file_take(void *member, const char *value);
 
 #define OPTION_SETS(type, member) \

@@ -72,7 +72,7 @@ static void find_scripts(struct scripts *scripts, const char *folder, const stru
 			continue;
 		path.length = 0;
 		text_add(&path, "%s/%s", folder, entry->d_name);
-		/* What cannot be read is not left out, but fails as a script. */
+		/* What cannot be read is not left out, but fails as a script does. */
 		if (stat(path.s, &st)) {
 			if (is_script(entry->d_name))
 				add_script(scripts, path.s);

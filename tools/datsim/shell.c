@@ -344,7 +344,7 @@ static int shell_run(char **argv)
 		free(line);
 	}
 	if (ferror(stdin))
-		code = EXIT_USAGE; /* its reader said why */
+		code = EXIT_USAGE; /* the function that read the script has said why */
 	else if (!shell.tried && !isatty(STDIN_FILENO))
 		code = usage_error("shell", "no line came that runs: expected lines of a script on "
 					    "standard input");

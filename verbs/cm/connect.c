@@ -107,7 +107,7 @@ static void set_depths(struct cm_id *id, const struct rdma_conn_param *param, bo
 	id->initiator_depth = least_of(device.max_qp_init_rd_atom, out);
 }
 
-/* The peer hears the address that the program bound the id to, also if it is of this machine. */
+/* The peer is told the address that the id is bound to, even if it is one of this machine's. */
 static uint32_t bound_host(const struct cm_id *id)
 {
 	const struct sockaddr_in *own = &id->base.route.addr.src_sin;

@@ -68,8 +68,8 @@ void cm_on_alarm(struct vb_obj *obj)
 }
 
 /*
- * As Linux has it, there is something to disconnect once an id has asked, is asked, or listens at a
- * device of InfiniBand, though it has no connection (yet).
+ * As on Linux, an id can be disconnected before it has a connection: once it has sent or received a
+ * request, or while it listens at an InfiniBand device.
  */
 static bool has_begun(const struct cm_id *id)
 {
@@ -130,7 +130,7 @@ int rdma_disconnect(struct rdma_cm_id *base)
 	cm_leave();
 	if (err)
 		return cm_fail(err);
-	cm_qp_error(id); /* whatever comes: programs may want its requests back */
+	cm_qp_error(id); /* even if the rest fails: programs may want its requests flushed */
 	cm_enter();
 	err = end_connection(id);
 	heard = has_connection(id) && !TAILQ_EMPTY(&cm_channel_of(id)->events);

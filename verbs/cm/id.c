@@ -130,8 +130,8 @@ int rdma_destroy_id(struct rdma_cm_id *base)
 /* ---- channels ---- */
 
 /*
- * The lock is held. A channel of the id's own goes with the migration, and no other of that kind
- * takes its place.
+ * The lock is held. A synchronous id's own channel is destroyed by the migration, so the id cannot
+ * migrate to that channel, nor to another of its own.
  */
 static bool may_migrate(const struct cm_id *id, const struct rdma_event_channel *to, bool own)
 {
@@ -139,7 +139,7 @@ static bool may_migrate(const struct cm_id *id, const struct rdma_event_channel 
 	       !(id->sync && (own || to == id->base.channel));
 }
 
-/* *old: the channel that the id had, if that was its own, else NULL. */
+/* *old: the channel that the id had, if it was a synchronous id's own, else NULL. */
 static int change_channel(struct cm_id *id, struct rdma_event_channel *to, bool own,
 			  struct rdma_event_channel **old)
 {

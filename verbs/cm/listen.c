@@ -123,13 +123,13 @@ static int listen_here(struct cm_id *id)
 	return err;
 }
 
-/* Another thread that calls rdma_listen for the same id is refused from then on. */
+/* From here on an rdma_listen of another thread for the same id is refused. */
 static int begin_listening(struct cm_id *id, int backlog)
 {
 	int err = -EINVAL;
 
 	cm_enter();
-	/* REUSEADDR ends here: no other id may have the port of one that listens. */
+	/* REUSEADDR ends here: no other id may have the port of an id that listens. */
 	if (id->state == CM_BOUND)
 		err = cm_id_check_port(id, &id->base.route.addr.src_addr, false);
 	cm_trace_refusal(id, "rdma_listen", err);
@@ -160,7 +160,7 @@ int rdma_listen(struct rdma_cm_id *base, int backlog)
 	cm_enter();
 	if (err)
 		cm_listen_stop(id, false);
-	/* Not if another thread has destroyed the channel meanwhile. */
+	/* The state differs if another thread has destroyed the channel meanwhile. */
 	if (err && id->state == CM_LISTENING)
 		id->state = CM_BOUND;
 	id->reuse_address &= err != 0;

@@ -122,7 +122,7 @@ static bool is_of_family(const struct cm_id *id, const struct sockaddr *from,
 	return !family || family == to->sa_family;
 }
 
-/* Before the id is bound, and without the lock. *idle: it has to be. */
+/* Called without the lock, before the id is bound. *idle: the id has yet to be bound. */
 static int check_addresses(struct cm_id *id, const struct sockaddr *from, const struct sockaddr *to,
 			   bool *idle)
 {

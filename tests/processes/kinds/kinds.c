@@ -195,7 +195,7 @@ static void pass_barrier(pthread_barrier_t *barrier, int *last, int who)
 	}
 }
 
-/* The other one, who came first or last, may not have left it yet. */
+/* The other thread or process may not have left the barrier yet. */
 static void destroy_early(pthread_barrier_t *barrier, const pthread_barrierattr_t *attr, int who)
 {
 	pid_t child;
@@ -209,7 +209,7 @@ static void destroy_early(pthread_barrier_t *barrier, const pthread_barrierattr_
 	}
 	sleep_ms(1 - who);
 	pthread_barrier_wait(barrier);
-	must(pthread_barrier_destroy(barrier) == 0, "it is in use");
+	must(pthread_barrier_destroy(barrier) == 0, "the barrier is in use");
 	must(waitpid(child, NULL, 0) == child, "no child");
 	printf("destroyed as %d left\n", who);
 }
@@ -235,7 +235,7 @@ static int run_barrier(void)
 	}
 	pass_barrier(&all->barrier, &all->last, 0);
 	must(wait(NULL) > 0 && wait(NULL) > 0, "no children");
-	must(pthread_barrier_destroy(&all->barrier) == 0, "it is in use");
+	must(pthread_barrier_destroy(&all->barrier) == 0, "the barrier is in use");
 	printf("last %d times\n", all->last);
 	for (int who = 0; who < 2; who++)
 		destroy_early(&all->barrier, &attr, who);

@@ -27,7 +27,7 @@
 #define ASK  3 /* descriptors of the child */
 #define TELL 4
 
-/* As an older Linux, and some containers. */
+/* close_range fails as on an older Linux, and in some containers. */
 static void do_without_close_range(void)
 {
 	struct sock_filter code[] = {
@@ -67,7 +67,7 @@ static void close_and_wait(int how, int ask, int tell)
 	_exit(1);
 }
 
-/* A process that joins finds out who is dead. */
+/* A process that joins finds out which processes are dead. */
 static void begin_another(void)
 {
 	pid_t pid = fork();
@@ -85,7 +85,7 @@ int run_closes(void)
 
 	for (int how = 0; how < 4; how++) {
 		must(pipe(ask) == 0 && pipe(tell) == 0, "no pipe");
-		/* Not the numbers that the child gives them. */
+		/* Keep clear of the numbers that the child gives its copies. */
 		for (int i = 0; i < 2; i++) {
 			ask[i] = fcntl(ask[i], F_DUPFD, TELL + 1);
 			tell[i] = fcntl(tell[i], F_DUPFD, TELL + 1);
@@ -136,7 +136,7 @@ int run_copies(void)
 	}
 	must(waitpid(child, NULL, 0) == child, "no child");
 	must(dup2(STDIN_FILENO, first) == first, "no copy");
-	must(timerfd_gettime(first, &left) == -1, "it is a timer no more");
+	must(timerfd_gettime(first, &left) == -1, "the descriptor is still a timer");
 	return 0;
 }
 
@@ -208,7 +208,7 @@ static void *drain_all(void *arg)
 	return NULL;
 }
 
-/* A pipe or socket pair; its other end is the thread's. */
+/* A pipe or socket pair; the other thread has the other end. */
 static int begin_thread(pthread_t *thread, void *(*run)(void *), int ends[2])
 {
 	int theirs = run == feed_twice;
@@ -292,7 +292,7 @@ static void be_refused(void)
 	show_refusal("tee", tee(one[0], two[0], 1, 0));
 	show_refusal("preadv2", preadv2(one[0], &iov, 1, -1, INT_MIN));
 	show_refusal("pwritev2", pwritev2(one[0], &iov, 1, -1, INT_MIN));
-	/* One of two that does not block. */
+	/* One of the two pipes is nonblocking. */
 	must(pipe2(two, O_NONBLOCK) == 0 && pipe(one) == 0, "no pipe");
 	show_refusal("splice from it", splice(two[0], NULL, one[1], NULL, 1, 0));
 	show_refusal("splice to it", splice(one[0], NULL, two[1], NULL, 1, 0));
@@ -322,7 +322,7 @@ static void show_lines(FILE *file)
 		printf("shell: %s", line);
 }
 
-/* By one that is cancelled meanwhile. Its argument is returned. */
+/* Called in a thread that is cancelled meanwhile; returns its argument. */
 static void *hear_shell(void *status)
 {
 	FILE *file;

@@ -72,7 +72,7 @@ static void wait_by_signal(void)
 	sigaddset(&set, SIGRTMIN);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	set_timer(timer, 100, 0);
-	must(timer_gettime(timer, &left) == 0 && left.it_value.tv_nsec > 0, "it is not set");
+	must(timer_gettime(timer, &left) == 0 && left.it_value.tv_nsec > 0, "the timer is not set");
 	must(sigwaitinfo(&set, &info) == SIGRTMIN, "another signal");
 	printf("timer: %d, value %d\n", info.si_code == SI_TIMER, info.si_value.sival_int);
 	/* A time that is over */
@@ -82,7 +82,8 @@ static void wait_by_signal(void)
 	set_timer(timer, 10, 0);
 	set_timer(timer, 0, 0);
 	at = (struct itimerspec){ .it_value.tv_nsec = 50000000 };
-	must(sigtimedwait(&set, &info, &at.it_value) == -1 && errno == EAGAIN, "it is not off");
+	must(sigtimedwait(&set, &info, &at.it_value) == -1 && errno == EAGAIN,
+	     "the timer is still set");
 	must(timer_delete(timer) == 0, "the timer is not deleted");
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * last open|close|helped|alone - the first thread calls pthread_exit, so the process ends with its
- * last thread, by exit(0). That one has an adapter open, or has closed it, or has one on which the
- * library has a helper thread even if the fabric is private; or the first thread is the last one.
+ * last thread, by exit(0). The last thread has an adapter open, or has closed it, or has one on
+ * which the library has a helper thread even on a private fabric; or the first thread is the last.
  */
 #include <pthread.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static void say_exit(void)
 	puts("atexit");
 }
 
-/* The exit comes after it. */
+/* say_exit runs after this destructor. */
 static void say_end(void *of)
 {
 	printf("the %s thread ends\n", (const char *)of);

@@ -9,7 +9,7 @@ XDG_RUNTIME_DIR=$scratch
 export XDG_RUNTIME_DIR
 cd "$scratch" || exit 99
 
-# The background thread of ThreadSanitizer cannot be told from one of the program.
+# The background thread of ThreadSanitizer looks like one of the program's threads.
 if ${NM:-nm} "$datsim" | grep -q '__tsan_init'; then
 	echo "1..0 # SKIP ThreadSanitizer has a thread of its own"
 	exit 0
@@ -44,7 +44,7 @@ twice() {
 		! grep preempted one
 }
 
-# Only SIGKILL ends one that hangs: the helper blocks the others.
+# Only SIGKILL ends a process that hangs: the helper blocks the other signals.
 private() {
 	timeout -s KILL 60 "$last/last_verbs" helped > private.out && said 1 private.out
 }

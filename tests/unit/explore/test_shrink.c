@@ -129,7 +129,7 @@ START_TEST(lines_that_go_only_together_are_tried_together)
 }
 END_TEST
 
-/* As of a script: a release of what is not held fails, and what is held for good is missed. */
+/* As in a script: a release without a hold fails, and a hold without a release blocks traffic. */
 static bool holds_match(const char *script)
 {
 	return (strstr(script, "hold") != NULL) == (strstr(script, "release") != NULL);
@@ -156,7 +156,7 @@ START_TEST(a_hold_goes_with_its_release)
 }
 END_TEST
 
-/* The failure may need what one of two links holds. */
+/* The failure may need the hold of one of two links. */
 static bool needs_one_link(const char *script)
 {
 	return holds_match(script) && strstr(script, "hold b>a") &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The beginning of a trace and its end, whatever is between. */
+/* The beginning of a trace and its end, whatever lies between them. */
 #include "trace_lines.h"
 
 #include <dirent.h>
@@ -21,7 +21,7 @@ static const struct setting {
 	{ "DATSIM_RETRY_TIMER_NS", "4444", "# retry_timer_ns=4444\n" },
 };
 
-/* Of all settings, the trace has those that are not the default. */
+/* The trace lists the settings that differ from their defaults. */
 START_TEST(a_trace_begins_with_the_settings_of_its_fabric)
 {
 	const struct setting *s = &settings[_i];

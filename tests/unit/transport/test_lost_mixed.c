@@ -50,7 +50,7 @@ START_TEST(a_message_behind_a_bind_goes_when_packets_begin_to_be_looked_at)
 }
 END_TEST
 
-/* A READ, packet `n` of whose response is lost, and a Send behind it, for which no buffer waits. */
+/* Packet `n` of a READ's response is lost; the Send behind the READ finds no receive buffer. */
 static void lose_answer_behind_a_refusal(int n)
 {
 	DAT_RMR_TRIPLET from = { .target_address = (DAT_VADDR)(uintptr_t)slot(&w.b, 5),
@@ -73,7 +73,7 @@ static void lose_answer_behind_a_refusal(int n)
 	post_send(&w.a, w.a.ep, 7, SHORT);
 }
 
-/* Only the RNR timer runs meanwhile. Once it is known that it fails, the Send is not repeated. */
+/* Only the RNR timer runs meanwhile. The Send is not retried once its retries are used up. */
 START_TEST(a_read_whose_answer_is_lost_behind_a_refusal_is_asked_again)
 {
 	DAT_COUNT sent =

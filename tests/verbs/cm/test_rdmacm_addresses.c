@@ -64,7 +64,7 @@ START_TEST(a_port_belongs_to_one_id_of_an_address)
 	REFUSED(rdma_listen(a, 1), EADDRINUSE);
 	ck_assert_int_eq(rdma_destroy_id(b), 0);
 	ck_assert_int_eq(rdma_listen(a, 1), 0);
-	/* One that listens shares its port no more. */
+	/* An id that listens no longer shares its port. */
 	REFUSED(rdma_set_option(a, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &on, sizeof(on)),
 		EINVAL);
 	ck_assert_int_eq(rdma_create_id(channel, &b, NULL, RDMA_PS_TCP), 0);

@@ -460,8 +460,8 @@ static void *end_connection(void *over)
 }
 
 /*
- * For ThreadSanitizer: the lock covers the state of an id. What the other thread did happened
- * before, but nothing but that lock orders it.
+ * For ThreadSanitizer: the lock covers the state of an id. The other thread's calls came first, but
+ * only that lock orders them before the calls of this thread.
  */
 START_TEST(an_id_is_used_while_its_connection_ends)
 {

@@ -22,11 +22,11 @@ int next_event(const struct verbs_end *end, const struct ibv_qp *qp);
 void expect_done(struct verbs_end *end, uint64_t id);
 /* Let a millisecond pass, in which nothing completes. */
 void expect_quiet(const struct verbs_end *end);
-/* To the second end; `ah`: of a QP of type UD */
+/* Send to the second end; `ah`: its address handle, if the QPs are of type UD */
 void send_one(struct verbs_end *end, uint64_t id, struct ibv_ah *ah);
 int set_state(struct verbs_end *end, enum ibv_qp_state state, bool notify);
 
-/* A thread that destroys an object, of which events are not acknowledged. */
+/* A thread that destroys an object whose events are not acknowledged yet. */
 struct destroyer {
 	struct ibv_qp *qp; /* NULL: the queue */
 	struct ibv_cq *cq;

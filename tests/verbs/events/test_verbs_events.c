@@ -253,8 +253,8 @@ static void fill(Suite *suite)
 	unit_add(suite, an_event_goes_with_the_qp_that_it_is_about, 1, NULL);
 	unit_add(suite, no_path_migrates, 1, NULL);
 	/*
-	 * These have threads. Where all tests run in one process, time is real from then on, and a
-	 * machine may be too slow for retries.
+	 * The next tests have threads. If all tests run in one process, virtual time follows the
+	 * real clock from then on, and a slow machine may run out of retries.
 	 */
 	unit_add(suite, a_qp_is_not_destroyed_before_its_event_is_acknowledged, 1, NULL);
 	unit_add(suite, an_event_that_is_taken_while_the_destroy_waits_is_waited_for, 1, NULL);

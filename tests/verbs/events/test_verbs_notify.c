@@ -42,7 +42,7 @@ static void end_notified(void)
 	end_channel();
 }
 
-/* The event that is there, which is acknowledged; false: none. */
+/* Take and acknowledge a pending event; false: there is none. */
 static bool notified(void)
 {
 	struct ibv_cq *cq;
@@ -56,7 +56,7 @@ static bool notified(void)
 	return true;
 }
 
-/* A message that has come, and is acknowledged, when this returns. */
+/* Send a message; it has arrived and is acknowledged when this returns. */
 static void carry(enum ibv_wr_opcode opcode, unsigned int flags)
 {
 	struct ibv_wc wc;

@@ -33,7 +33,7 @@ extern uint8_t out[LARGE], in[LARGE];
 struct sockaddr_in in_address(const char *ip, uint16_t port);
 void unblock(int fd);
 void block(int fd);
-/* Wait for these events; what comes. */
+/* Wait for these events; return those that came. */
 int events_of(int fd, short events, int ms);
 /* A listener, which blocks, and a client, which does not until it is connected. */
 void begin(void);

@@ -257,7 +257,7 @@ START_TEST(many_rsockets_come_and_go)
 		for (int i = 0; i < 200; i++)
 			ck_assert_int_eq(rclose(fds[i]), 0);
 	}
-	/* A number that the program closed by itself is that of another rsocket. */
+	/* Another rsocket gets the number of a descriptor that the program closed by itself. */
 	fds[0] = rsocket(AF_INET, SOCK_STREAM, 0);
 	close(fds[0]);
 	fds[1] = rsocket(AF_INET, SOCK_STREAM, 0);

@@ -264,7 +264,7 @@ START_TEST(rselect_does_what_rpoll_does)
 }
 END_TEST
 
-/* A program that is told at once that it may write still gets to hear of what it may read. */
+/* rpoll still reports POLLIN where it returns at once for POLLOUT. */
 START_TEST(what_may_be_read_is_told_beside_what_may_be_written)
 {
 	begin();

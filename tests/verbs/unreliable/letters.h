@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * letters.h - two queue pairs of one process that answer nothing, of type UD or UC, with what came
- * of it, and datagrams.
+ * letters.h - two unreliable queue pairs of one process, of type UD or UC, their completions, and
+ * datagrams.
  */
 #ifndef TESTS_VERBS_LETTERS_H
 #define TESTS_VERBS_LETTERS_H
@@ -14,7 +14,7 @@
 extern struct verbs_end a, b;
 
 struct ibv_wc expect(struct verbs_end *end, enum ibv_wc_status status);
-/* What was sent has arrived or is dropped: there is no completion, and none comes. */
+/* All that was sent has arrived or is dropped: no completion is queued, and none will come. */
 void expect_nothing(struct verbs_end *end);
 /* The environment is read when the first device is opened. */
 void begin_with_faults(const char *faults, enum ibv_qp_type type);

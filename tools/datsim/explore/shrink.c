@@ -166,7 +166,7 @@ static bool drop_lines(struct shrinking *shrinking, size_t chunk)
 	return any;
 }
 
-/* What stands behind this first word of a line; NULL: the line begins otherwise. */
+/* The rest of a line after `word`; NULL: the line does not begin with `word`. */
 static const char *behind_word(const char *line, const char *word)
 {
 	const char *colon = !strncmp(line, "for ", 4) ? strstr(line, ": ") : NULL;

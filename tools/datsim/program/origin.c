@@ -133,7 +133,7 @@ void trace_last_leave_out(const char *command, const char *option)
 
 /* ---- into a trace ---- */
 
-/* False: it has no first line. */
+/* False: the trace has no first line. */
 static bool join_origin(const struct text *trace, const char *command, const char *script,
 			struct text *whole)
 {
@@ -162,7 +162,7 @@ void origin_insert(struct text *trace, const char *command, const char *script)
 	*trace = whole;
 }
 
-/* A trace without its command is better than none: where there is no room for it, put that back. */
+/* Without room for the command, restore the trace as it was: that is better than no trace. */
 static bool write_with_origin(const char *path, const struct text *trace, const struct text *whole)
 {
 	struct text error = { 0 }, unread = { 0 };
@@ -170,8 +170,8 @@ static bool write_with_origin(const char *path, const struct text *trace, const 
 
 	if (!good && write_whole(path, text_of(trace), trace->length, &unread))
 		text_add(&error,
-			 "  the trace is there, but without the command that made it: datsim "
-			 "replay needs it\n");
+			 "  the trace was kept without the command that made it, which datsim "
+			 "replay needs\n");
 	fputs(text_of(&error), stderr);
 	text_free(&unread);
 	text_free(&error);

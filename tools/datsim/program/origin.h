@@ -26,8 +26,8 @@ void trace_last_leave_out(const char *command, const char *option);
 /* Insert the command after the first line of a trace. script: NULL if there is none. */
 void origin_insert(struct text *trace, const char *command, const char *script);
 /*
- * The same in a file. A file that is missing or is not a trace is left alone. False: it has no room
- * for that; it is as before, if possible, and stderr says so.
+ * The same in a file. A file that is missing or is not a trace is left alone. False: there is no
+ * room for the command; stderr says so, and the file is as it was before, if possible.
  */
 bool origin_insert_file(const char *path, const char *command);
 /* Is this header line one of origin_insert, and not part of what happened? */

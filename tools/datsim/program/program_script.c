@@ -318,7 +318,7 @@ static void add_passed(const struct program_script *ps, const struct account *ac
 	text_free(&subject);
 }
 
-/* The first two nodes that the line names; NULL: it names one, or none. */
+/* The nodes that the line names, at most two; NULL in place of those that it does not name. */
 static void nodes_of(const struct statement *st, const char *nodes[2])
 {
 	const struct fault *fault = &st->fault;
@@ -335,8 +335,8 @@ static void nodes_of(const struct statement *st, const char *nodes[2])
 }
 
 /*
- * The nodes that used an adapter, if the node of a line that never acted is none of them. The trace
- * does not name others, though they may take part in lockstep.
+ * Add the nodes that used an adapter, if the node of a line that never acted is not among them. The
+ * trace does not name other nodes, though they may take part in lockstep.
  */
 static void add_node(const struct account *account, const char *node, struct text *text)
 {
@@ -364,7 +364,7 @@ static void add_node(const struct account *account, const char *node, struct tex
 	text_add(text, "%s", nodes->count > NODES_SHOWN ? " and more" : "");
 }
 
-/* A line that never acted: what passed it, or the name that may be meant. */
+/* Say of a line that never acted what passed it, or which name may be meant. */
 static void add_never(const struct program_script *ps, const struct account *account,
 		      const struct statement *st, struct text *text)
 {

@@ -48,7 +48,7 @@ struct programs {
 bool programs_is_separator(const char *word);
 /* Split the line of a command of datsim at "+" (or "--and"). False: wrong, and stderr says why. */
 bool programs_split(struct programs *programs, const char *command, char **argv);
-/* One program alone, not in lockstep, is no node. False: it has --node, and stderr says so. */
+/* False: a single program that is not in lockstep has --node, and stderr says so. */
 bool program_has_no_node(const char *command, char **argv);
 /* The file of a program; NULL: one that is found by PATH. */
 const char *program_file(char **argv);

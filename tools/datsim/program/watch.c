@@ -402,7 +402,7 @@ static void take_state(struct watch *watch, const struct trace_line *line)
 	} else if (span_is(line->verb, "path") && trace_value(line, "rnr_retry").length) {
 		one->rnr_retry = trace_number(line, "rnr_retry");
 		one->limited = one->rnr_retry < RNR_FOR_EVER;
-		one->in_a_row = 0; /* in SQD a new one may come between two tries */
+		one->in_a_row = 0; /* in SQD a new limit may be set between two tries */
 	}
 }
 

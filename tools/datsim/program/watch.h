@@ -47,7 +47,7 @@ struct watched {
 	bool again;         /* its retry timer has sent packets again */
 	uint64_t rnr_retry; /* as the program set it */
 	uint64_t refusals;  /* RNR NAKs since the last ACK */
-	uint64_t in_a_row;  /* since the last ACK, request that succeeded, or new limit */
+	uint64_t in_a_row;  /* RNR NAKs since the last ACK, successful request or new limit */
 };
 
 /* Events of one kind that the program has not got yet. */

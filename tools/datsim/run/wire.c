@@ -31,7 +31,7 @@ static void remember_hold(struct run *run, const struct statement *st)
 	run->holds[run->hold_count++].released = false;
 }
 
-/* Actors may share an adapter: its link is held for all of them. */
+/* Actors may share an adapter: a link of the adapter is held for all of them. */
 static bool same_traffic(const struct run *run, const struct traffic *a, const struct traffic *b)
 {
 	if (a->ep && b->ep)
@@ -41,7 +41,7 @@ static bool same_traffic(const struct run *run, const struct traffic *a, const s
 	       !strcmp(adapter_of(run, a->to_actor), adapter_of(run, b->to_actor));
 }
 
-/* False: nothing was held, so the line is a mistake; perhaps it names the wrong link or message. */
+/* False: this link or message is not held, so the line is a mistake. */
 static bool forget_hold(struct run *run, const struct statement *st)
 {
 	bool held = false;

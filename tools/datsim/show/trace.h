@@ -17,7 +17,7 @@
 #define TRACE_BYTES_MAX (257u << 20)
 #define TRACE_KEYS_MAX  16
 
-#define RNR_FOR_EVER 7 /* rnr_retry=: without an end */
+#define RNR_FOR_EVER 7 /* the value of rnr_retry= that means no limit */
 
 /* A piece of the text. */
 struct span {
