@@ -131,12 +131,15 @@ _Static_assert(sizeof(struct libc_barrier) <= sizeof(pthread_barrier_t), "it is 
 
 #define CAME_MOST (UINT32_MAX / 2) /* libc begins anew at the last whole round before */
 
-/* End all rounds up to this thread's, if they are whole, and say which have ended. */
+/*
+ * End all rounds up to this thread's, if they are whole, and say which have ended. Later ones may
+ * have, by threads of a process that is not in lockstep.
+ */
 static uint32_t end_rounds(struct libc_barrier *b, uint32_t number)
 {
 	uint32_t over = __atomic_load_n(&b->over, __ATOMIC_ACQUIRE);
 
-	while (number - over >= b->count) {
+	while (number >= over && number - over >= b->count) {
 		uint32_t next = number - number % b->count;
 
 		if (!__atomic_compare_exchange_n(&b->over, &over, next, false, __ATOMIC_ACQ_REL,
