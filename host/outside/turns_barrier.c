@@ -132,12 +132,15 @@ _Static_assert(sizeof(struct libc_barrier) <= sizeof(pthread_barrier_t),
 
 #define CAME_MOST (UINT32_MAX / 2) /* libc resets its counts at the last whole round before this */
 
-/* End the complete rounds up to that of thread `number`; return the new value of b->over. */
+/*
+ * End the complete rounds up to that of thread `number`; return the new value of b->over. Threads
+ * of a process that is not in lockstep may have ended later rounds.
+ */
 static uint32_t end_rounds(struct libc_barrier *b, uint32_t number)
 {
 	uint32_t over = __atomic_load_n(&b->over, __ATOMIC_ACQUIRE);
 
-	while (number - over >= b->count) {
+	while (number >= over && number - over >= b->count) {
 		uint32_t next = number - number % b->count;
 
 		if (!__atomic_compare_exchange_n(&b->over, &over, next, false, __ATOMIC_ACQ_REL,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* libdat-turns.so alone: descriptors, and pipes with a name. */
+#include <sys/mman.h>
+
 #include "turns_table.h"
 
 /* ---- descriptors ---- */
@@ -322,6 +324,99 @@ START_TEST(a_bad_descriptor_is_refused_at_once)
 }
 END_TEST
 
+/* ---- what may end another thread's wait ---- */
+
+/* A copy takes the place of another one, which may have been the last of a pipe. */
+START_TEST(a_descriptor_that_is_closed_or_replaced_is_told)
+{
+	int fd;
+
+	begin();
+	fd = dup(wire[0]);
+	expect("tell fd");
+	ck_assert_int_eq(dup2(wire[1], fd), fd);
+	expect("tell fd");
+	ck_assert_int_eq(dup3(wire[0], fd, O_CLOEXEC), fd);
+	expect("tell fd");
+	ck_assert_int_eq(dup2(fd, fd), fd);
+	ck_assert_int_eq(dup2(999, fd), -1);
+	expect("");
+	ck_assert_int_eq(close(fd), 0);
+	expect("tell fd");
+	ck_assert_int_eq(close(fd), -1);
+	expect("");
+	fd = fcntl(wire[0], F_DUPFD, 500);
+	ck_assert_int_eq(fd, 500);
+	expect("tell fd");
+	ck_assert_int_eq(fcntl(wire[0], F_DUPFD_CLOEXEC, 500), 501);
+	expect("tell fd");
+	ck_assert_int_eq(close_range(500, 501, 0), 0);
+	expect("tell fd");
+	ck_assert_int_eq(close_range(501, 500, 0), -1);
+	expect("");
+	ck_assert_int_eq(fcntl(wire[0], F_DUPFD, 900), 900);
+	expect("tell fd");
+	closefrom(900);
+	expect("tell fd");
+	ck_assert_int_eq(fcntl(900, F_GETFD), -1);
+}
+END_TEST
+
+static int change_record(int fd, int way, short type)
+{
+	struct flock lock = { .l_type = type };
+	static const int commands[] = { F_SETLK, F_OFD_SETLK, F_SETLKW, F_OFD_SETLKW };
+
+	if (way < 4)
+		return fcntl(fd, commands[way], &lock);
+	return lockf(fd, type == F_UNLCK ? F_ULOCK : way == 4 ? F_TLOCK : F_LOCK, 0);
+}
+
+/* One for writing may have been one for all the file, or become one for reading. */
+START_TEST(a_lock_of_a_record_that_changes_is_told)
+{
+	int fd = memfd_create("turns", 0), other;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	other = open(path, O_RDWR);
+	ck_assert(fd >= 0 && other >= 0);
+	begin();
+	ck_assert_int_eq(change_record(fd, _i, F_WRLCK), 0);
+	expect("tell fd");
+	if (_i < 4) {
+		ck_assert_int_eq(change_record(fd, _i, F_RDLCK), 0);
+		expect("tell fd");
+	}
+	if (_i == 1) {
+		ck_assert_int_eq(change_record(other, _i, F_WRLCK), -1);
+		expect("wait 2000");
+	}
+	ck_assert_int_eq(change_record(fd, _i, F_UNLCK), 0);
+	expect("tell fd");
+}
+END_TEST
+
+START_TEST(bytes_that_the_kernel_moves_are_told)
+{
+	int pipe_ends[2], aside[2];
+	char byte = 'x';
+	const struct iovec iov = { &byte, 1 };
+
+	ck_assert(pipe(pipe_ends) == 0 && pipe(aside) == 0);
+	begin();
+	ck_assert_int_eq(vmsplice(pipe_ends[1], &iov, 1, 0), 1);
+	expect("tell fd");
+	ck_assert_int_eq(tee(pipe_ends[0], aside[1], 1, 0), 1);
+	expect("tell fd");
+	ck_assert_int_eq(splice(pipe_ends[0], NULL, aside[1], NULL, 1, 0), 1);
+	expect("tell fd");
+	ck_assert_int_eq(splice(pipe_ends[0], NULL, aside[1], NULL, 1, SPLICE_F_NONBLOCK), -1);
+	ck_assert_int_eq(errno, EAGAIN);
+	expect("wait 2000");
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_read_waits_until_there_is_something, 5, NULL);
@@ -335,6 +430,9 @@ static void fill(Suite *suite)
 	unit_add(suite, a_poll_waits_for_its_time, 4, NULL);
 	unit_add(suite, a_select_leaves_what_is_left_of_its_time, 1, NULL);
 	unit_add(suite, a_bad_descriptor_is_refused_at_once, 1, NULL);
+	unit_add(suite, a_descriptor_that_is_closed_or_replaced_is_told, 1, NULL);
+	unit_add(suite, a_lock_of_a_record_that_changes_is_told, 6, NULL);
+	unit_add(suite, bytes_that_the_kernel_moves_are_told, 1, NULL);
 }
 
 int main(int argc, char **argv)

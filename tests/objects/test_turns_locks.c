@@ -327,6 +327,53 @@ START_TEST(a_barrier_of_several_processes_is_told_to_all)
 }
 END_TEST
 
+static void make_shared(unsigned int count)
+{
+	pthread_barrierattr_t attr;
+
+	ck_assert_int_eq(pthread_barrierattr_init(&attr), 0);
+	ck_assert_int_eq(pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED), 0);
+	ck_assert_int_eq(pthread_barrier_init(&barrier, &attr, count), 0);
+}
+
+static void leave_last(void)
+{
+	((uint32_t *)&barrier)[4]++;
+}
+
+/* One that was through before waits for that in pthread_barrier_destroy. */
+START_TEST(a_thread_that_leaves_a_barrier_of_several_processes_tells)
+{
+	begin();
+	make_shared(2);
+	set_hook(1, come_last);
+	ck_assert_int_eq(pthread_barrier_wait(&barrier), 0);
+	expect("wait fd ever, tell fd, tell fd");
+	((uint32_t *)&barrier)[4]--;
+	set_hook(2, leave_last);
+	ck_assert_int_eq(pthread_barrier_destroy(&barrier), 0);
+	expect("wait fd ever, wait fd ever");
+}
+END_TEST
+
+/*
+ * One that is not in lockstep comes after this thread is counted and before it looks which rounds
+ * are over. What it does is in libc's words, of all that came and all whose rounds are over.
+ */
+START_TEST(a_round_that_another_process_has_ended_is_not_waited_for)
+{
+	uint32_t *words = (void *)&barrier;
+
+	begin();
+	make_shared(2);
+	words[1] = 2;
+	set_hook(1, abort);
+	ck_assert_int_eq(pthread_barrier_wait(&barrier), 0);
+	ck_assert_uint_eq(words[1], 2);
+	expect("");
+}
+END_TEST
+
 /* ---- condition variables ---- */
 
 static void signal_one(void)
@@ -537,6 +584,8 @@ static void fill(Suite *suite)
 	unit_add(suite, a_spin_lock_is_waited_for, 1, NULL);
 	unit_add(suite, threads_wait_at_a_barrier_for_the_last_one, 1, NULL);
 	unit_add(suite, a_barrier_of_several_processes_is_told_to_all, 1, NULL);
+	unit_add(suite, a_thread_that_leaves_a_barrier_of_several_processes_tells, 1, NULL);
+	unit_add(suite, a_round_that_another_process_has_ended_is_not_waited_for, 1, NULL);
 	unit_add(suite, a_condition_is_waited_for, 2, NULL);
 	unit_add(suite, a_wait_for_a_condition_has_the_errors_of_its_mutex, 2, NULL);
 	unit_add(suite, a_thread_that_waits_for_a_condition_is_cancelled_with_the_mutex_held, 1,

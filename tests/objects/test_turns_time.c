@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* libdat-turns.so alone: sleeps, limits and clocks. */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include "turns_table.h"
 
 /* ---- sleep, and threads ---- */
@@ -382,6 +385,46 @@ START_TEST(a_timer_of_the_longest_time_does_not_expire)
 END_TEST
 
 /* By a call that is not covered. */
+static void close_by_list(int fd)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_close_range, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = { 4, code };
+
+	ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	ck_assert_int_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter), 0);
+	closefrom(fd);
+}
+
+/* An eventfd cannot be told from a timer's by the file alone. */
+START_TEST(a_timer_that_is_closed_in_any_way_is_one_no_more)
+{
+	int fd, again = 600;
+	struct itimerspec left;
+
+	begin();
+	fd = timerfd_create(CLOCK_MONOTONIC, 0);
+	ck_assert_int_eq(fcntl(fd, F_DUPFD, again), again);
+	ck_assert_int_eq(timerfd_gettime(again, &left), 0);
+	if (_i == 0)
+		ck_assert_int_eq(close(again), 0);
+	else if (_i == 1)
+		ck_assert_int_eq(close_range(600, 600, 0), 0);
+	else if (_i == 2)
+		closefrom(again);
+	else
+		close_by_list(again);
+	fd = (int)syscall(SYS_eventfd2, 0, 0);
+	ck_assert_int_eq((int)syscall(SYS_dup3, fd, again, 0), again);
+	ck_assert_int_eq(timerfd_gettime(again, &left), -1);
+	ck_assert_int_eq(errno, EINVAL);
+}
+END_TEST
+
 START_TEST(a_timer_whose_descriptor_is_another_file_now_writes_nothing_there)
 {
 	const struct itimerspec value = { .it_value = a_ms };
@@ -465,6 +508,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_timer_refuses_what_linux_refuses, 1, NULL);
 	unit_add(suite, a_timer_of_the_longest_time_does_not_expire, 2, NULL);
 	unit_add(suite, a_timer_whose_descriptor_is_another_file_now_writes_nothing_there, 1, NULL);
+	unit_add(suite, a_timer_that_is_closed_in_any_way_is_one_no_more, 4, NULL);
 	unit_add(suite, a_timer_expires_once_for_a_process_and_its_child, 1, NULL);
 	unit_add(suite, a_time_that_is_none_is_refused, 1, NULL);
 	unit_add(suite, an_alarm_ends_a_sleep_in_virtual_time, 1, NULL);

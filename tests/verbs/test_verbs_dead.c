@@ -22,6 +22,8 @@
 #define FABRIC_BYTES 48
 #define MANY         40
 #define ROOMY        4200 /* more QPs than the shorter form of a number has indices */
+#define EDGE         4078 /* so many that only the next one has the shorter form */
+#define LONGER       0x800000u
 
 static struct verbs_end own;
 
@@ -374,12 +376,12 @@ START_TEST(an_unreliable_message_to_one_that_was_destroyed_is_dropped)
 }
 END_TEST
 
-/* The pair of the test, whose numbers have the longer form. */
-static void begin_behind_many(struct ibv_qp **others)
+/* The pair of the test, behind so many others. */
+static void begin_behind(struct ibv_qp **others, int many)
 {
 	verbs_open(&a, 0);
 	verbs_open(&b, 1);
-	for (int i = 0; i < ROOMY; i++) {
+	for (int i = 0; i < many; i++) {
 		verbs_make_qp(&a);
 		others[i] = a.qp;
 	}
@@ -395,14 +397,17 @@ START_TEST(thousands_have_a_number_each_and_are_replaced_likewise)
 {
 	static struct ibv_qp *others[ROOMY];
 	static uint32_t numbers[ROOMY + 2];
+	int many = _i ? EDGE : ROOMY;
 
-	begin_behind_many(others);
-	for (int i = 0; i < ROOMY; i++)
+	begin_behind(others, many);
+	ck_assert_uint_eq(a.qp->qp_num >= LONGER, many == ROOMY);
+	ck_assert_uint_ge(b.qp->qp_num, LONGER);
+	for (int i = 0; i < many; i++)
 		numbers[i] = others[i]->qp_num;
-	numbers[ROOMY] = a.qp->qp_num;
-	numbers[ROOMY + 1] = b.qp->qp_num;
-	qsort(numbers, ROOMY + 2, sizeof(numbers[0]), by_number);
-	for (int i = 1; i < ROOMY + 2; i++)
+	numbers[many] = a.qp->qp_num;
+	numbers[many + 1] = b.qp->qp_num;
+	qsort(numbers, (size_t)many + 2, sizeof(numbers[0]), by_number);
+	for (int i = 1; i < many + 2; i++)
 		ck_assert_uint_ne(numbers[i - 1], numbers[i]);
 	ck_assert_int_eq(verbs_recv(&b, 1, 0, 100), 0);
 	ck_assert_int_eq(verbs_send(&a, &b, IBV_WR_SEND, 8, 0), 0);
@@ -412,7 +417,7 @@ START_TEST(thousands_have_a_number_each_and_are_replaced_likewise)
 	ck_assert_int_eq(verbs_send(&a, &b, IBV_WR_SEND, 8, 0), 0);
 	ck_assert_int_eq((int)status_at(&a), (int)IBV_WC_RETRY_EXC_ERR);
 	expect_nothing(&b);
-	for (int i = 0; i < ROOMY; i++)
+	for (int i = 0; i < many; i++)
 		ck_assert_int_eq(ibv_destroy_qp(others[i]), 0);
 	verbs_end_all(&a, &b);
 }
@@ -428,7 +433,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_datagram_for_one_that_was_destroyed_is_dropped, 1, NULL);
 	unit_add(suite, a_request_to_one_that_was_destroyed_finds_no_peer, 1, NULL);
 	unit_add(suite, an_unreliable_message_to_one_that_was_destroyed_is_dropped, 1, NULL);
-	unit_add(suite, thousands_have_a_number_each_and_are_replaced_likewise, 1, NULL);
+	unit_add(suite, thousands_have_a_number_each_and_are_replaced_likewise, 2, NULL);
 }
 
 UNIT_SUITE("verbs_dead")

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * last open|close|helped|alone - the first thread calls pthread_exit, so the process ends with its
- * last thread, by exit(0). The last thread has an adapter open, or has closed it, or has one on
- * which the library has a helper thread even on a private fabric; or the first thread is the last.
+ * last open|close|helped|alone|joined - the first thread calls pthread_exit, so the process ends
+ * with its last thread, by exit(0). The last thread has an adapter open, or has closed it, or has
+ * one on which the library has a helper thread even on a private fabric; or the first thread is the
+ * last, without such a helper (alone) or with one (joined).
  */
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,9 +14,13 @@
 
 static pthread_key_t name;
 
+/* The program has blocked no signals, whichever thread exits. */
 static void say_exit(void)
 {
-	puts("atexit");
+	sigset_t set;
+
+	pthread_sigmask(SIG_BLOCK, NULL, &set);
+	puts(sigismember(&set, SIGTERM) ? "signals are blocked" : "atexit");
 }
 
 /* say_exit runs after this destructor. */
@@ -26,7 +32,7 @@ static void say_end(void *of)
 static void *run(void *mode)
 {
 	pthread_setspecific(name, "other");
-	last_open(strcmp(mode, "helped") == 0);
+	last_open(!strcmp(mode, "helped") || !strcmp(mode, "joined"));
 	if (strcmp(mode, "close") == 0)
 		last_close();
 	usleep(1000);
@@ -37,13 +43,13 @@ int main(int argc, char **argv)
 {
 	pthread_t thread;
 
-	must(argc == 2, "usage: last open|close|helped|alone");
+	must(argc == 2, "usage: last open|close|helped|alone|joined");
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	atexit(say_exit);
 	must(pthread_key_create(&name, say_end) == 0, "no key");
 	pthread_setspecific(name, "first");
 	must(pthread_create(&thread, NULL, run, argv[1]) == 0, "no thread");
-	if (strcmp(argv[1], "alone") == 0)
+	if (!strcmp(argv[1], "alone") || !strcmp(argv[1], "joined"))
 		pthread_join(thread, NULL);
 	else
 		pthread_detach(thread);
