@@ -8,6 +8,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <limits.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -81,6 +82,8 @@ START_TEST(a_way_back_is_made_of_a_header_to_an_own_GID_alone)
 	ck_assert_int_eq(attr.grh.hop_limit, 9);
 	ck_assert_int_eq(attr.grh.traffic_class, 5);
 	ck_assert_uint_eq(attr.grh.flow_label, 4);
+	grh.next_hdr = IPPROTO_UDP; /* RoCE v2 */
+	ck_assert_int_eq(ibv_init_ah_from_wc(a.context, 1, &wc, &grh, &attr), 0);
 	end_both();
 }
 END_TEST

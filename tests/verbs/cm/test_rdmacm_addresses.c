@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <netdb.h>
+#include <stdlib.h>
 #include <string.h>
 
 START_TEST(an_id_is_bound_once_to_an_address_that_is_here)
@@ -70,6 +71,23 @@ START_TEST(a_port_belongs_to_one_id_of_an_address)
 	ck_assert_int_eq(rdma_create_id(channel, &b, NULL, RDMA_PS_TCP), 0);
 	set_flag(b, RDMA_OPTION_ID_REUSEADDR);
 	REFUSED(bind_to(b, EMU1, PORT), EADDRINUSE);
+	end();
+}
+END_TEST
+
+START_TEST(a_listen_that_fails_leaves_the_id_bound_and_its_port_shared)
+{
+	setenv("DATSIM_FAULTS", "line=1 spoil=fail api=verbs call=rdma_listen error=1 nth=1;", 1);
+	begin();
+	set_flag(a, RDMA_OPTION_ID_REUSEADDR);
+	set_flag(b, RDMA_OPTION_ID_REUSEADDR);
+	ck_assert_int_eq(bind_to(a, EMU1, PORT), 0);
+	REFUSED(rdma_listen(a, 1), EPERM);
+	ck_assert_int_eq(bind_to(b, EMU1, PORT), 0);
+	REFUSED(rdma_listen(a, 1), EADDRINUSE);
+	ck_assert_int_eq(rdma_destroy_id(b), 0);
+	ck_assert_int_eq(rdma_listen(a, 1), 0);
+	ck_assert_int_eq(rdma_create_id(channel, &b, NULL, RDMA_PS_TCP), 0);
 	end();
 }
 END_TEST
@@ -260,6 +278,7 @@ static void fill(Suite *suite)
 	unit_add(suite, an_id_is_bound_once_to_an_address_that_is_here, 1, NULL);
 	unit_add(suite, a_link_local_address_needs_its_link, 1, NULL);
 	unit_add(suite, a_port_belongs_to_one_id_of_an_address, 1, NULL);
+	unit_add(suite, a_listen_that_fails_leaves_the_id_bound_and_its_port_shared, 1, NULL);
 	unit_add(suite, a_port_of_IPv6_may_be_one_of_IPv4_too, 1, NULL);
 	unit_add(suite, of_two_ids_at_a_port_one_listens_for_both, 2, NULL);
 	unit_add(suite, an_id_of_datagrams_takes_no_requests_for_connections, 1, NULL);

@@ -3,6 +3,7 @@
  * What a request of librdmacm carries, and what becomes of an answer that fails, is taken back, or
  * comes after its client has gone.
  */
+#include <poll.h>
 #include <stdlib.h>
 
 #include "cm_pair.h"
@@ -255,6 +256,24 @@ START_TEST(a_listener_at_a_device_survives_a_disconnect)
 }
 END_TEST
 
+/* It is not taken for the end of a connection that a call without a channel would wait for. */
+START_TEST(a_request_that_waits_at_a_listener_survives_a_disconnect)
+{
+	struct pollfd pfd = { .events = POLLIN };
+
+	cm_begin();
+	ck_assert_int_eq(rdma_migrate_id(cm_listener, NULL), 0);
+	pfd.fd = cm_listener->channel->fd;
+	cm_resolve(cm_client, CM_THERE, CM_PORT);
+	cm_make_qp(cm_client);
+	ck_assert_int_eq(rdma_connect(cm_client, NULL), 0);
+	ck_assert_int_eq(rdma_disconnect(cm_listener), 0);
+	ck_assert_int_eq(poll(&pfd, 1, 0), 1);
+	ck_assert_int_eq(rdma_get_request(cm_listener, &cm_server), 0);
+	cm_end();
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, the_data_of_ai_connect_comes_before_that_of_the_call, 1, NULL);
@@ -269,6 +288,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_disconnect_before_the_request_is_refused_and_ends_the_queue_pair, 1,
 		 NULL);
 	unit_add(suite, a_listener_at_a_device_survives_a_disconnect, 1, NULL);
+	unit_add(suite, a_request_that_waits_at_a_listener_survives_a_disconnect, 1, NULL);
 }
 
 /* Not all are on the same fabric. */

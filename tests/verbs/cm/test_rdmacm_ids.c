@@ -90,6 +90,7 @@ START_TEST(a_call_in_the_wrong_state_is_refused)
 	REFUSED(rdma_create_qp(a, NULL, &init), EINVAL);
 	ck_assert_int_eq(rdma_listen(a, 0), 0);
 	REFUSED(rdma_listen(a, 0), EINVAL);
+	REFUSED(rdma_disconnect(a), EINVAL);
 	REFUSED(resolve_to(a, EMU1), EINVAL);
 	REFUSED(rdma_get_request(a, &b), EINVAL);
 	end();
