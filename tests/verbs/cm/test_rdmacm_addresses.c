@@ -289,4 +289,5 @@ static void fill(Suite *suite)
 	unit_add(suite, addresses_are_found_by_name, 1, NULL);
 }
 
-UNIT_SUITE("rdmacm_addresses")
+/* A process each: a device that librdmacm opened keeps its fabric, and its faults, until exit. */
+UNIT_SUITE_OF_PROCESSES("rdmacm_addresses")
