@@ -6,15 +6,22 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "asserts.h"
 
-static char folder[64];
+#define TMP_LONGEST 32u /* so that what is below it has paths of ordinary lengths */
+
+static char folder[80];
 
 void runtime_begin(const char *name)
 {
-	snprintf(folder, sizeof(folder), "/tmp/libdat-%s-XXXXXX", name);
+	const char *tmp = getenv("TMPDIR");
+
+	if (!tmp || !*tmp || strlen(tmp) > TMP_LONGEST)
+		tmp = "/tmp";
+	snprintf(folder, sizeof(folder), "%s/libdat-%s-XXXXXX", tmp, name);
 	ck_assert_ptr_nonnull(mkdtemp(folder));
 	setenv("XDG_RUNTIME_DIR", folder, 1);
 }
@@ -26,7 +33,7 @@ const char *runtime_folder(void)
 
 static void remove_empty(bool used)
 {
-	char inside[96];
+	char inside[sizeof(folder) + 8];
 
 	snprintf(inside, sizeof(inside), "%s/datsim", folder);
 	if (rmdir(inside))
@@ -48,7 +55,7 @@ void runtime_end_any(void)
 
 void runtime_remove(void)
 {
-	char command[96];
+	char command[sizeof(folder) + 8];
 
 	snprintf(command, sizeof(command), "rm -r %s", folder);
 	ck_assert_int_eq(system(command), 0);
