@@ -95,6 +95,29 @@ reused() {
 	[ $status = 0 ]
 }
 
+# again: a run of programs is killed, and the next one gets the id of its process
+cat > again << 'END'
+"$3" run -- "$1" 2000000000 + "$2" localhost 100000000 > killed 2>&1 &
+run=$!
+until "$3" fabric list 2> noise | grep -q "^run-$run-"; do
+	kill -0 $run || exit 1
+	sleep 0.01
+done
+kill -9 $run
+wait $run 2> noise
+echo $((run - 1)) > /proc/sys/kernel/ns_last_pid || exit 1
+"$3" run -- "$1" 1 + "$2" localhost 50 > next 2>&1 &
+next=$!
+[ $next = $run ] || { echo "pid $next, wanted $run"; exit 1; }
+wait $next
+END
+again() {
+	timeout 600 $in sh again "$server" "$client" "$datsim" > said 2>&1
+	status=$?
+	cat said killed next
+	[ $status = 0 ] && grep -qx '50 answers' next
+}
+
 # in_time FABRIC FIRST: the server's clock is ahead; all events are at times of minutes
 in_time() {
 	DATSIM_TRACE=$scratch/$1.trace
@@ -109,7 +132,7 @@ in_time() {
 		END { exit late || NR < 100 }' "$scratch/$1.trace"
 }
 
-echo 1..6
+echo 1..7
 in="unshare -Urpf"
 part "processes with equal pids answer each other" "no pid namespace" as_first equal
 DATSIM_COPY=bounce
@@ -123,6 +146,8 @@ unset DATSIM_LOCKSTEP
 in="unshare -Urpf --mount-proc"
 probe="echo 100 > /proc/sys/kernel/ns_last_pid"
 part "a client with the pid of one that was killed is another one" "no pid of one's choice" reused
+part "so is a run of programs whose process has the pid of one that was killed" \
+	"no pid of one's choice" again
 probe=true
 in="unshare -UrTf --monotonic $ahead --boottime $ahead"
 part "a time namespace that joins a fabric does not move its time" "no time namespace" \

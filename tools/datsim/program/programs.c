@@ -23,6 +23,7 @@
 #include <dat/sim.h>
 
 #include "tools/datsim/commands.h"
+#include "tools/datsim/files.h"
 
 #define EXIT_SIGNAL_ABOVE 128
 
@@ -276,9 +277,29 @@ void programs_end_left(const struct programs *programs, const char *fabric)
 	orphans_end(programs->kept, ARRAY_SIZE(programs->kept));
 }
 
+/* When a process began, in ticks of the kernel: the 20th word behind the name in its stat. */
+static unsigned long long began_at(pid_t pid)
+{
+	struct text stat = { 0 }, path = { 0 }, error = { 0 };
+	unsigned long long ticks = 0;
+	const char *at = NULL;
+
+	text_add(&path, "/proc/%d/stat", (int)pid);
+	if (read_whole(text_of(&path), 4096, &stat, &error))
+		at = strrchr(text_of(&stat), ')');
+	for (int word = 0; at && word < 20; word++)
+		at = strchr(at + 1, ' ');
+	if (at)
+		ticks = strtoull(at, NULL, 10);
+	text_free(&error);
+	text_free(&path);
+	text_free(&stat);
+	return ticks;
+}
+
 void programs_name_fabric(pid_t pid, char name[FABRIC_NAME])
 {
-	snprintf(name, FABRIC_NAME, "run-%d", (int)pid);
+	snprintf(name, FABRIC_NAME, "run-%d-%llx", (int)pid, began_at(pid) & 0xffffffffffff);
 }
 
 int programs_run(struct programs *programs)

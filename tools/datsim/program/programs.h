@@ -54,7 +54,10 @@ bool program_has_no_node(const char *command, char **argv);
 const char *program_file(char **argv);
 /* Add them as they are written on a command line, quoted for a shell. */
 void programs_add(struct text *text, const struct programs *programs);
-/* The name of the fabric of a run by that process. */
+/*
+ * The name of the fabric of a run by that process, which has not been waited for. It tells when the
+ * process began: one that was killed leaves its fabric, and another may get its id.
+ */
 void programs_name_fabric(pid_t pid, char name[FABRIC_NAME]);
 /* Run all programs to their end. Returns the first exit status that is not 0. */
 int programs_run(struct programs *programs);

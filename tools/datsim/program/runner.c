@@ -135,6 +135,8 @@ static int runner_stop(const struct runners *runners, struct runner *runner, boo
 
 	close_fd(&runner->fd);
 	if (runner->started > 0) {
+		if (group)
+			programs_name_fabric(runner->started, fabric);
 		if (kill_it && group)
 			end_group(runner);
 		else if (kill_it && runner->busy && runner->running > 0)
@@ -146,10 +148,8 @@ static int runner_stop(const struct runners *runners, struct runner *runner, boo
 			kill(group ? -runner->started : runner->started, SIGKILL);
 		while (waitpid(runner->started, &status, 0) < 0 && errno == EINTR)
 			;
-		if (group) {
-			programs_name_fabric(runner->started, fabric);
+		if (group)
 			orphans_leave_fabric(fabric);
-		}
 	}
 	close_fd(&runner->process);
 	runner->started = 0;
