@@ -112,9 +112,9 @@ next=$!
 wait $next
 END
 again() {
-	timeout 600 $in sh again "$server" "$client" "$datsim" > said 2>&1
+	timeout 600 $in sh again "$server" "$client" "$datsim" > run 2>&1
 	status=$?
-	cat said killed next
+	cat run killed next
 	[ $status = 0 ] && grep -qx '50 answers' next
 }
 
