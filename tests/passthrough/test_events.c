@@ -454,6 +454,20 @@ START_TEST(C1_a_CNO_is_told_of_what_the_device_picks)
 }
 END_TEST
 
+/* The completions of the second one are news to the CNO, and the device picks none any more. */
+START_TEST(C1_a_CNO_is_told_of_a_stream_that_joins_one_of_solicited_completions)
+{
+	DAT_CNO_HANDLE cno = quiet_cno(&w.b);
+
+	solicited_pair(false);
+	must(dat_evd_modify_cno(w.b.recv, cno));
+	stub_await_armed(qp_of_b()->v.recv_cq, true);
+	(void)plain_ep(&w.b);
+	stub_await_armed(qp_of_b()->v.recv_cq, false);
+	must(dat_evd_modify_cno(w.b.recv, NO_HANDLE));
+}
+END_TEST
+
 /* A solicited completion comes when lib has looked and the device is not armed yet: no event. */
 static void complete_before_arming(struct ibv_cq *cq)
 {
@@ -599,6 +613,8 @@ static void fill(Suite *suite)
 		 setup_on_infiniband);
 	unit_test(suite, no_thread_stands_between_a_completion_and_who_waits_for_it);
 	unit_add(suite, C1_a_CNO_is_told_of_what_the_device_picks, 1, setup_on_infiniband);
+	unit_add(suite, C1_a_CNO_is_told_of_a_stream_that_joins_one_of_solicited_completions, 1,
+		 setup_on_infiniband);
 	unit_add(suite, A2a_a_completion_before_the_device_is_armed_ends_the_wait, 1,
 		 setup_on_infiniband);
 	unit_test(suite, A2a_a_request_that_is_flushed_at_once_wakes_who_waits);

@@ -5,7 +5,7 @@
  *
  *	silent         registers nothing
  *	stays          does not take its registration back
- *	opens NAME     opens an adapter in its init
+ *	opens NAME...  opens adapters in its init, one after the other
  *	refuses        every open
  */
 #include <stdlib.h>
@@ -99,16 +99,23 @@ static DAT_RETURN get_context(DAT_HANDLE handle, DAT_CONTEXT *context)
 	return DAT_SUCCESS;
 }
 
-static void open_another(const char *name)
+static void open_another(char *name)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
-	char copy[DAT_NAME_MAX_LENGTH] = "";
 	DAT_IA_HANDLE ia;
 
-	strncpy(copy, name, sizeof(copy) - 1);
-	sample_log.inner = (int)dat_ia_open(copy, 8, &async, &ia);
+	sample_log.inner = (int)dat_ia_open(name, 8, &async, &ia);
 	if (sample_log.inner == DAT_SUCCESS)
 		dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
+}
+
+static void open_others(const char *names)
+{
+	char copy[DAT_NAME_MAX_LENGTH] = "", *name, *rest = copy;
+
+	strncpy(copy, names, sizeof(copy) - 1);
+	while ((name = strtok_r(rest, " ", &rest)) != NULL)
+		open_another(name);
 }
 
 static void fill_table(void)
@@ -134,7 +141,7 @@ void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instance_data)
 	free(sample_log.data);
 	sample_log.data = strdup(instance_data);
 	if (starts_with(instance_data, "opens "))
-		open_another(instance_data + strlen("opens "));
+		open_others(instance_data + strlen("opens "));
 	if (!starts_with(instance_data, "silent"))
 		dat_registry_add_provider(&table, info);
 }

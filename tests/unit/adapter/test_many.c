@@ -236,6 +236,35 @@ START_TEST(a_link_with_a_setting_stays)
 }
 END_TEST
 
+START_TEST(a_link_that_is_down_stays_down)
+{
+	plain_pair();
+	open_some();
+	emu_link_at(world(), emu_link_get(world(), 6, 7))->down = true;
+	link_some();
+	ck_assert(emu_link_at(world(), emu_link_find(world(), 6, 7))->down);
+	close_some();
+}
+END_TEST
+
+/* The way back is as the configuration says, and is kept for the way there. */
+START_TEST(both_ways_of_a_link_stay_where_one_has_a_setting)
+{
+	uint32_t there, back;
+
+	plain_pair();
+	open_some();
+	must(dat_sim_set_link(w.sim, "emu5", "emu6", 5000, 0));
+	link_some();
+	there = emu_link_find(world(), 6, 7);
+	back = emu_link_find(world(), 7, 6);
+	ck_assert_uint_ne(back, 0);
+	ck_assert_uint_eq(emu_link_at(world(), there)->back, back);
+	ck_assert_uint_eq(emu_link_at(world(), back)->back, there);
+	close_some();
+}
+END_TEST
+
 START_TEST(a_fabric_grows_in_the_middle_of_traffic)
 {
 	plain_pair();
@@ -285,6 +314,8 @@ static void fill(Suite *suite)
 	unit_test(suite, a_link_is_found_again_and_leads_back);
 	unit_test(suite, links_that_no_one_uses_go);
 	unit_test(suite, a_link_with_a_setting_stays);
+	unit_test(suite, a_link_that_is_down_stays_down);
+	unit_test(suite, both_ways_of_a_link_stay_where_one_has_a_setting);
 	unit_test(suite, a_fabric_grows_in_the_middle_of_traffic);
 	unit_test(suite, links_end);
 }

@@ -241,6 +241,22 @@ START_TEST(E4_no_answer_in_time_in_exact_virtual_time)
 }
 END_TEST
 
+/* Longer than a count of nanoseconds in 32 bits, up to the longest one. */
+START_TEST(E4_a_long_timeout_is_as_long_as_it_says)
+{
+	static const DAT_TIMEOUT timeouts[] = { 5000000, DAT_TIMEOUT_INFINITE - 1 };
+
+	w.a.ep = plain_ep(&w.a);
+	listen_at(&w.b, QUAL);
+	must(try_connect(w.a.ep, &w.b, QUAL, timeouts[_i]));
+	must(dat_sim_advance(w.sim, timeouts[_i] * 1000ul - 1));
+	expect_no_event(w.a.connect);
+	expect_state(w.a.ep, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
+	must(dat_sim_advance(w.sim, 1));
+	expect_failed_setup(DAT_CONNECTION_EVENT_TIMED_OUT);
+}
+END_TEST
+
 START_TEST(E4_a_silent_host_times_out_too)
 {
 	w.a.ep = plain_ep(&w.a);
@@ -303,6 +319,7 @@ static void fill(Suite *suite)
 	unit_test_all(suite, E4_a_remote_that_is_not_open_is_unreachable);
 	unit_test_all(suite, E4_a_remote_that_does_not_exist_is_unreachable);
 	unit_test_all(suite, E4_no_answer_in_time_in_exact_virtual_time);
+	unit_test_loop(suite, E4_a_long_timeout_is_as_long_as_it_says, 2);
 	unit_test_all(suite, E4_a_silent_host_times_out_too);
 	unit_test_loop(suite, E4_an_address_that_makes_no_sense_is_refused_at_once, 3);
 	unit_test_all(suite, E4_the_port_in_the_address_is_not_looked_at);

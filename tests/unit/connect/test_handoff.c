@@ -199,6 +199,45 @@ START_TEST(E4_nobody_listens_there)
 }
 END_TEST
 
+START_TEST(E4_nobody_listens_there_so_a_reserved_endpoint_stays_with_the_request)
+{
+	DAT_CR_HANDLE cr;
+	DAT_RSP_HANDLE rsp;
+
+	w.a.ep = plain_ep(&w.a);
+	w.b.ep = plain_ep(&w.b);
+	rsp = reserve(&w.b, QUAL, w.b.ep);
+	must(try_connect(w.a.ep, &w.b, QUAL, DAT_TIMEOUT_INFINITE));
+	run_quiet();
+	cr = expect_request(w.b.cr, rsp);
+	must_fail(dat_cr_handoff(cr, QUAL + 1), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	expect_state(w.b.ep, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+	ck_assert_ptr_eq(ep_of_request(cr), w.b.ep);
+	must(dat_cr_accept(cr, NO_HANDLE, 0, NULL));
+	run_quiet();
+	expect_state(w.b.ep, DAT_EP_STATE_CONNECTED);
+}
+END_TEST
+
+START_TEST(E4_nobody_listens_there_so_an_endpoint_made_for_the_request_stays_with_it)
+{
+	DAT_PSP_HANDLE psp = listen_for_eps(&w.b, QUAL);
+	DAT_CR_HANDLE cr;
+
+	w.a.ep = plain_ep(&w.a);
+	must(try_connect(w.a.ep, &w.b, QUAL, DAT_TIMEOUT_INFINITE));
+	run_quiet();
+	cr = expect_request(w.b.cr, psp);
+	w.b.ep = ep_of_request(cr);
+	configure(&w.b, w.b.ep);
+	must_fail(dat_cr_handoff(cr, QUAL + 1), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	ck_assert_ptr_eq(ep_of_request(cr), w.b.ep);
+	must(dat_cr_accept(cr, NO_HANDLE, 0, NULL));
+	run_quiet();
+	expect_state(w.b.ep, DAT_EP_STATE_CONNECTED);
+}
+END_TEST
+
 START_TEST(E4_a_spent_reserved_service_point_is_nobody)
 {
 	DAT_CR_HANDLE cr = ask();
@@ -240,6 +279,9 @@ static void fill(Suite *suite)
 	unit_test_all(suite, page_a_reserved_endpoint_goes_back_to_the_Consumer);
 	unit_test_all(suite, page_an_endpoint_made_for_the_request_goes_and_another_may_come);
 	unit_test_all(suite, E4_nobody_listens_there);
+	unit_test_all(suite, E4_nobody_listens_there_so_a_reserved_endpoint_stays_with_the_request);
+	unit_test_all(suite,
+		      E4_nobody_listens_there_so_an_endpoint_made_for_the_request_stays_with_it);
 	unit_test_all(suite, E4_a_spent_reserved_service_point_is_nobody);
 	unit_test_all(suite, E4_a_listener_with_a_full_CR_EVD_is_nobody);
 }

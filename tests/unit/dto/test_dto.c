@@ -3,6 +3,8 @@
  * Posting Sends and Receives: refusals at the post, errors at the completion, and the bytes that
  * arrive. Rulings A3, G2, G3, Q1; "page_": the pages.
  */
+#include <sys/mman.h>
+
 #include "tests/support/support.h"
 
 static DAT_RETURN send_iov(DAT_COUNT n, DAT_LMR_TRIPLET *iov)
@@ -347,6 +349,33 @@ START_TEST(page_a_message_above_max_message_size_is_an_invalid_parameter)
 }
 END_TEST
 
+/* A segment may be that long. The memory is only reserved: a refused post does not touch it. */
+START_TEST(page_segments_longer_together_than_any_message_are_an_invalid_parameter)
+{
+	size_t most = ia_attr(&w.a).max_message_size;
+	DAT_REGION_DESCRIPTION description = {
+		.for_va = mmap(NULL, most, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+	};
+	DAT_LMR_TRIPLET iov[2];
+	DAT_LMR_HANDLE lmr;
+
+	ck_assert_ptr_ne(description.for_va, MAP_FAILED);
+	w.a.ep = plain_ep(&w.a);
+	must(dat_lmr_create(w.a.ia, DAT_MEM_TYPE_VIRTUAL, description, most, w.a.pz,
+			    DAT_MEM_PRIV_ALL_FLAG, &lmr, &iov[0].lmr_context, NULL, NULL, NULL));
+	iov[0].virtual_address = (DAT_VADDR)(uintptr_t)description.for_va;
+	iov[0].segment_length = most;
+	iov[1] = iov[0];
+	iov[1].segment_length = 1;
+	must_fail(recv_iov(2, iov), DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	must(recv_iov(1, iov));
+	must(dat_ep_free(w.a.ep));
+	must(dat_lmr_free(lmr));
+	munmap(description.for_va, most);
+}
+END_TEST
+
 START_TEST(page_messages_arrive_whole_in_order_and_once)
 {
 	static const int lengths[] = { 1, 16, 255, 256, 257, 511, 512, 513, 1023, 1024 };
@@ -419,6 +448,7 @@ static void fill(Suite *suite)
 	unit_test_all(suite, page_an_unreaped_receive_is_still_outstanding);
 	unit_test_all(suite, page_one_send_too_many_is_out_of_resources_until_one_completes);
 	unit_test_all(suite, page_a_message_above_max_message_size_is_an_invalid_parameter);
+	unit_test(suite, page_segments_longer_together_than_any_message_are_an_invalid_parameter);
 	unit_test_all(suite, page_messages_arrive_whole_in_order_and_once);
 	unit_test_all(suite, page_both_directions_work_at_the_same_time);
 	unit_test_all(suite, Q1_completions_without_a_receive_EVD_count_as_reaped);

@@ -248,6 +248,20 @@ START_TEST(C1_completions_trigger_and_a_dequeue_empties)
 }
 END_TEST
 
+START_TEST(C1_while_completions_are_left_the_latch_stays)
+{
+	DAT_CNO_HANDLE cno = watched_pair(DAT_COMPLETION_DEFAULT_FLAG);
+
+	post_recvs(&w.b, w.b.ep, 0, 2);
+	for (int n = 0; n < 2; n++)
+		send_flagged(n, DAT_COMPLETION_DEFAULT_FLAG);
+	expect_dto(w.b.recv, w.b.ep, 0, DAT_DTO_SUCCESS);
+	expect_notified(cno, w.b.recv);
+	expect_dto(w.b.recv, w.b.ep, 1, DAT_DTO_SUCCESS);
+	expect_silence(cno);
+}
+END_TEST
+
 START_TEST(C1_an_unsignalled_completion_never_latches)
 {
 	DAT_CNO_HANDLE cno = watched_pair(DAT_COMPLETION_UNSIGNALLED_FLAG);
@@ -431,6 +445,7 @@ static void fill(Suite *suite)
 	unit_test(suite, C1_waiting_on_the_EVD_empties_it_too);
 	unit_test_all(suite, C1_completions_thrown_away_take_the_latch_off);
 	unit_test_all(suite, C1_completions_trigger_and_a_dequeue_empties);
+	unit_test_all(suite, C1_while_completions_are_left_the_latch_stays);
 	unit_test_all(suite, C1_an_unsignalled_completion_never_latches);
 	unit_test_all(suite, C1_an_unsolicited_receive_never_latches_and_an_error_always_does);
 	unit_test_all(suite, C1_all_streams_of_an_EVD_trigger);

@@ -104,6 +104,23 @@ START_TEST(page_a_trigger_goes_to_the_agent_and_to_the_CNO)
 }
 END_TEST
 
+START_TEST(page_a_latched_trigger_that_moves_with_its_EVD_calls_the_new_agent)
+{
+	DAT_CNO_HANDLE before;
+
+	watch(&w.a, NULL);
+	must(dat_cno_create(w.a.ia, no_agent, &before));
+	must(dat_evd_modify_cno(evd, before));
+	post_se(evd, 1);
+	ck_assert_int_eq(seen.calls, 0);
+	must(dat_evd_modify_cno(evd, cno));
+	ck_assert_int_eq(seen.calls, 1);
+	ck_assert_ptr_eq(seen.evd, evd);
+	expect_silence(before);
+	expect_notified(cno, evd);
+}
+END_TEST
+
 START_TEST(page_a_disabled_EVD_calls_no_agent)
 {
 	watch(&w.a, NULL);
@@ -465,6 +482,7 @@ static void fill(Suite *suite)
 	unit_test(suite, E2_an_agent_is_called_once);
 	unit_test(suite, E2_modify_agent_associates_again);
 	unit_test(suite, page_a_trigger_goes_to_the_agent_and_to_the_CNO);
+	unit_test(suite, page_a_latched_trigger_that_moves_with_its_EVD_calls_the_new_agent);
 	unit_test(suite, page_a_disabled_EVD_calls_no_agent);
 	unit_test(suite, page_a_CNO_is_freed_with_its_agent_uncalled);
 	unit_test(suite, page_when_the_IA_is_closed_agents_are_called_with_no_EVD);

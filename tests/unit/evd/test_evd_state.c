@@ -136,6 +136,18 @@ START_TEST(E1_one_selective_stream_among_others_forbids_the_threshold)
 }
 END_TEST
 
+START_TEST(page_the_query_tells_of_a_stream_while_one_of_its_kind_is_left)
+{
+	DAT_EP_HANDLE first = ep_with(0, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
+	DAT_EP_HANDLE second = ep_with(0, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
+
+	must(dat_ep_free(first));
+	ck_assert_uint_eq(state_of(w.a.recv) & 0x30u, DAT_EVD_STATE_CONFIG_THRESHOLD);
+	must(dat_ep_free(second));
+	ck_assert_uint_eq(state_of(w.a.recv) & 0x30u, DAT_EVD_STATE_CONFIG_NOTIFY);
+}
+END_TEST
+
 START_TEST(E1_dat_ep_modify_changes_what_the_EVD_is_fed)
 {
 	DAT_EP_HANDLE ep = plain_ep(&w.a);
@@ -285,6 +297,7 @@ static void fill(Suite *suite)
 	unit_test_loop(suite, page_the_query_tells_what_the_streams_are, 5);
 	unit_test(suite, E1_the_subtype_says_which_streams_forbid_the_threshold);
 	unit_test(suite, E1_one_selective_stream_among_others_forbids_the_threshold);
+	unit_test(suite, page_the_query_tells_of_a_stream_while_one_of_its_kind_is_left);
 	unit_test(suite, E1_dat_ep_modify_changes_what_the_EVD_is_fed);
 	unit_test(suite, page_a_disabled_EVD_triggers_nothing);
 	unit_test_all(suite, page_completions_of_a_disabled_EVD_trigger_nothing);

@@ -183,6 +183,33 @@ START_TEST(fault_memory_fails_and_nothing_is_left)
 }
 END_TEST
 
+/* A request comes with an EP, and some of the memory fails: it is turned away, EP and all. */
+START_TEST(fault_memory_fails_for_a_request_and_nothing_is_left)
+{
+	DAT_PSP_HANDLE psp = listen_for_eps(&w.b, QUAL);
+	DAT_COUNT before;
+	int tries = 0;
+
+	w.a.ep = plain_ep(&w.a);
+	before = objects(DAT_SIM_ALL_HANDLE_TYPES);
+	do {
+		must(dat_sim_fault_clear(w.sim));
+		must(try_connect(w.a.ep, &w.b, QUAL, DAT_TIMEOUT_INFINITE));
+		spoil((DAT_SIM_CALL_FAULT)FAILS("alloc", .adapter = "emu1",
+						.nth = (DAT_UINT64)++tries));
+		run_quiet();
+		if (objects(DAT_SIM_ALL_HANDLE_TYPES) > before)
+			break;
+		expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+		must(dat_ep_reset(w.a.ep));
+	} while (tries < 20);
+	ck_assert_int_eq(objects(DAT_SIM_ALL_HANDLE_TYPES), before + 2); /* the CR, its EP */
+	must(dat_cr_reject(expect_request(w.b.cr, psp)));
+	ck_assert_int_eq(objects(DAT_SIM_ALL_HANDLE_TYPES), before);
+	ck_assert_int_eq(tries, 7); /* the CR, the address, the EP, its handle, its QP, a handle */
+}
+END_TEST
+
 /* What a failed creation took from the adapter would be missing at its limit. */
 START_TEST(fault_memory_fails_as_often_as_there_are_SRQs)
 {
@@ -497,6 +524,7 @@ static void fill(Suite *suite)
 	unit_test_bare(suite, fault_some_of_many_by_chance_and_the_same_each_time);
 	unit_test(suite, fault_the_first_rule_that_does_something_wins);
 	unit_test_all(suite, fault_memory_fails_and_nothing_is_left);
+	unit_test_all(suite, fault_memory_fails_for_a_request_and_nothing_is_left);
 	unit_test(suite, fault_memory_fails_as_often_as_there_are_SRQs);
 	unit_add(suite, fault_a_completion_with_any_status_breaks_the_connection, 20, setup_sides);
 	unit_add(suite, fault_a_completion_with_any_status_breaks_the_connection, 20,

@@ -189,6 +189,39 @@ START_TEST(G2_parameters_are_checked_in_argument_order)
 }
 END_TEST
 
+START_TEST(G2_parameters_come_before_the_states_of_all_objects)
+{
+	DAT_EP_HANDLE reserved = plain_ep(&w.a);
+	DAT_RSP_HANDLE rsp;
+
+	one_of_each();
+	must(dat_evd_set_unwaitable(w.a.recv));
+	must_refuse(dat_evd_wait(w.a.recv, 0, 1, NULL, &count), 4);
+	must_refuse(dat_ep_dup_connect(w.a.ep, reserved, 0, 0, NULL, DAT_QOS_BEST_EFFORT), 3);
+	must(dat_rsp_create(w.a.ia, QUAL + 1, reserved, w.a.cr, &rsp));
+	must_refuse(dat_rsp_create(w.a.ia, 0, reserved, w.a.cr, &handle), 2);
+	must_refuse(dat_rsp_create(w.a.ia, QUAL + 2, reserved, w.a.cr, NULL), 5);
+	must_refuse(dat_cr_accept(cr, reserved, -1, NULL), 3);
+	must_refuse(dat_cr_accept(cr, reserved, 1, NULL), 4);
+}
+END_TEST
+
+START_TEST(G2_parameters_come_before_resources)
+{
+	DAT_EP_ATTR one = ep_attr();
+	DAT_LMR_TRIPLET iov = segment(&w.a, 0, 8);
+
+	one.max_recv_dtos = 1;
+	w.a.ep = plain_ep_with(&w.a, &one);
+	post_recv(&w.a, w.a.ep, 0);
+	must_refuse(dat_ep_post_recv(w.a.ep, -1, &iov, cookie(1), DAT_COMPLETION_DEFAULT_FLAG), 2);
+	must_refuse(dat_ep_post_recv(w.a.ep, 1, NULL, cookie(1), DAT_COMPLETION_DEFAULT_FLAG), 3);
+	must_refuse(dat_ep_post_recv(w.a.ep, 1, &iov, cookie(1), (DAT_COMPLETION_FLAGS)0x40), 5);
+	must_fail(dat_ep_post_recv(w.a.ep, 1, &iov, cookie(1), DAT_COMPLETION_DEFAULT_FLAG),
+		  DAT_INSUFFICIENT_RESOURCES, ANY_SUBTYPE);
+}
+END_TEST
+
 START_TEST(G2_the_state_comes_before_resources)
 {
 	DAT_EP_ATTR one = ep_attr();
@@ -341,6 +374,8 @@ static void fill(Suite *suite)
 	unit_test(suite, G2_handles_come_before_all_parameters);
 	unit_test(suite, G2_handles_are_checked_in_argument_order);
 	unit_test(suite, G2_parameters_are_checked_in_argument_order);
+	unit_test(suite, G2_parameters_come_before_the_states_of_all_objects);
+	unit_test(suite, G2_parameters_come_before_resources);
 	unit_test(suite, G2_the_state_comes_before_resources);
 	unit_test_loop(suite, G4_every_unknown_bit_of_a_mask_is_an_invalid_parameter,
 		       COUNT(queries));

@@ -274,6 +274,19 @@ START_TEST(page_a_provider_that_opens_itself_in_its_init_gets_nothing)
 }
 END_TEST
 
+START_TEST(page_a_provider_that_opens_another_and_then_itself_gets_nothing_either)
+{
+	const char *said;
+
+	conf_text("sample0 u1.2 threadsafe default \"%s\" dapl.1.2 \"opens sample1 sample0\" \"\"\n"
+		  "sample1 u1.2 threadsafe default \"%s\" dapl.1.2 \"\" \"\"\n",
+		  library("sample"), library("sample"));
+	must(open_and_close("sample0", &said));
+	ck_assert_said(said, "its init opens the adapter it is to register");
+	must_fail((DAT_RETURN)sample_log()->inner, DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
+}
+END_TEST
+
 START_TEST(page_a_provider_may_use_another_in_its_init)
 {
 	const char *said;
@@ -336,6 +349,22 @@ START_TEST(page_a_library_that_is_not_thread_safe_serves_nobody_who_asks_for_it)
 	must(dat_ia_openv(sample0, 8, &async, &ia, 1, 2, DAT_TRUE));
 	close_ia(ia);
 	close_ia(open_sample(sample0));
+}
+END_TEST
+
+/* Thread safety is not asked of a line of libdat's own adapters, but of those behind it. */
+START_TEST(G7_a_line_of_ours_does_not_excuse_those_behind_it)
+{
+	DAT_EVD_HANDLE async = NO_HANDLE;
+	DAT_IA_HANDLE ia;
+
+	conf_text("sample0 u1.1 nonthreadsafe default libdat.so.1 dapl.1.2 emu0 \"\"\n"
+		  "sample0 u1.2 nonthreadsafe default \"%s\" dapl.1.2 \"\" \"\"\n",
+		  library("sample"));
+	said_start();
+	must_fail(dat_ia_openv(sample0, 8, &async, &ia, 1, 2, DAT_TRUE), DAT_PROVIDER_NOT_FOUND,
+		  DAT_THREAD_SAFETY_NOT_FOUND);
+	said_stop();
 }
 END_TEST
 
@@ -448,10 +477,12 @@ static void fill(Suite *suite)
 		page_a_library_without_an_init_is_told,
 		page_a_provider_that_registers_nothing_is_told,
 		page_a_provider_that_opens_itself_in_its_init_gets_nothing,
+		page_a_provider_that_opens_another_and_then_itself_gets_nothing_either,
 		page_a_provider_may_use_another_in_its_init,
 		page_a_provider_that_stays_registered_is_taken_off,
 		page_an_open_that_the_provider_refuses_is_refused,
 		page_a_library_that_is_not_thread_safe_serves_nobody_who_asks_for_it,
+		G7_a_line_of_ours_does_not_excuse_those_behind_it,
 		page_errors_of_add_and_remove,
 		page_a_loaded_name_in_use_stays,
 		G7_threads_open_and_close_at_once,

@@ -59,6 +59,24 @@ START_TEST(E4_a_request_for_a_closed_adapter_does_not_reach_the_next_one)
 }
 END_TEST
 
+/* It has the name and the place of the one before. */
+START_TEST(E4_a_request_for_a_closed_adapter_does_not_reach_one_of_its_name)
+{
+	DAT_EP_HANDLE ep = plain_ep(&w.a);
+	DAT_PSP_HANDLE psp;
+
+	must(try_connect(ep, &w.b, QUAL, DAT_TIMEOUT_INFINITE));
+	side_close(&w.b);
+	side_open(&w.b, "emu1");
+	psp = listen_at(&w.b, QUAL);
+	run_quiet();
+	expect_connection(w.a.connect, ep, DAT_CONNECTION_EVENT_UNREACHABLE);
+	expect_no_event(w.b.cr);
+	must(dat_psp_free(psp));
+	must(dat_ep_free(ep));
+}
+END_TEST
+
 START_TEST(E4_what_a_link_holds_for_a_closing_adapter_finds_nobody)
 {
 	DAT_EP_HANDLE ep = plain_ep(&w.a);
@@ -233,6 +251,7 @@ static void fill(Suite *suite)
 {
 	unit_test_all(suite, E9_each_overflow_of_an_EVD_is_told);
 	unit_test(suite, E4_a_request_for_a_closed_adapter_does_not_reach_the_next_one);
+	unit_test(suite, E4_a_request_for_a_closed_adapter_does_not_reach_one_of_its_name);
 	unit_test(suite, E4_what_a_link_holds_for_a_closing_adapter_finds_nobody);
 	unit_test(suite, page_a_request_whose_EVD_goes_is_turned_away);
 	unit_test(suite, A5_private_data_may_be_echoed_from_the_request_itself);

@@ -29,29 +29,28 @@ START_TEST(each_post_has_its_word_and_its_bytes)
 }
 END_TEST
 
-/* The last sequence number of a message, from the line of its ACK. */
+/* The last sequence number of a message, from the line of its ACK: of the latest connection. */
 static uint32_t acked_psn(int message)
 {
-	const char *text, *line;
+	const char *text, *line = NULL, *next;
 	char part[64];
 	size_t length;
 
 	must(dat_sim_trace_read(w.sim, &text, &length));
 	snprintf(part, sizeof(part), " op=ACK message=%d psn=", message);
-	line = strstr(text, part);
+	for (next = text; (next = strstr(next, part)) != NULL; next += strlen(part))
+		line = next;
 	ck_assert_msg(line != NULL, "the trace has no \"%s\"", part);
 	return (uint32_t)strtoul(line + strlen(part), NULL, 10);
 }
 
-START_TEST(a_message_of_one_byte_more_than_a_packet_takes_two_sequence_numbers)
+static void expect_sequence_numbers(void)
 {
 	static const struct {
 		uint32_t bytes, packets;
 	} messages[] = { { MTU, 1 }, { MTU + 1, 2 }, { 2 * MTU, 2 }, { 2 * MTU + 1, 3 }, { 0, 1 } };
 	uint32_t psn = 0;
 
-	traced();
-	plain_pair();
 	for (int i = 0; i < (int)COUNT(messages); i++) {
 		post_recv(&w.b, w.b.ep, i);
 		post_send(&w.a, w.a.ep, i, messages[i].bytes);
@@ -60,6 +59,30 @@ START_TEST(a_message_of_one_byte_more_than_a_packet_takes_two_sequence_numbers)
 			ck_assert_uint_eq((acked_psn(i + 1) - psn) & 0xffffff, messages[i].packets);
 		psn = acked_psn(i + 1);
 	}
+}
+
+START_TEST(a_message_of_one_byte_more_than_a_packet_takes_two_sequence_numbers)
+{
+	traced();
+	plain_pair();
+	expect_sequence_numbers();
+}
+END_TEST
+
+START_TEST(a_connection_after_a_reset_counts_its_sequence_numbers_anew)
+{
+	plain_pair();
+	for (int n = 0; n < 3; n++) {
+		post_recv(&w.b, w.b.ep, 10 + n);
+		post_send(&w.a, w.a.ep, 10 + n, 3 * MTU);
+	}
+	run_quiet();
+	disconnect_pair();
+	must(dat_ep_reset(w.a.ep));
+	must(dat_ep_reset(w.b.ep));
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+	traced();
+	expect_sequence_numbers();
 }
 END_TEST
 
@@ -313,6 +336,7 @@ static void fill(Suite *suite)
 {
 	unit_test(suite, each_post_has_its_word_and_its_bytes);
 	unit_test(suite, a_message_of_one_byte_more_than_a_packet_takes_two_sequence_numbers);
+	unit_test(suite, a_connection_after_a_reset_counts_its_sequence_numbers_anew);
 	unit_test(suite, an_event_that_is_dequeued_names_its_object);
 	unit_add(suite, an_ordinary_message_has_its_number_in_each_line, 1, NULL);
 	unit_add(suite, numbers_are_decimal, 1, NULL);

@@ -276,6 +276,28 @@ START_TEST(W2_without_an_EVD_of_its_own_an_instance_uses_the_adapters)
 }
 END_TEST
 
+/* It goes from one full EVD, whose IA is closed, to that of another IA, and stays what it was. */
+START_TEST(W2_an_event_that_waits_goes_on_to_the_next_async_EVD_of_the_adapter)
+{
+	DAT_EVD_HANDLE own = NO_HANDLE, async = DAT_EVD_ASYNC_EXISTS;
+	DAT_IA_HANDLE with_own, without;
+	DAT_PZ_HANDLE pz;
+	DAT_SRQ_HANDLE srq;
+	DAT_SRQ_ATTR attr = { 10, 4, 1 };
+
+	must(dat_ia_open(emu1, 8, &own, &with_own));
+	must(dat_ia_open(emu1, 8, &async, &without));
+	must(dat_pz_create(without, &pz));
+	(void)stuff(w.b.async);
+	must(dat_srq_create(without, pz, &attr, &srq));
+	side_close(&w.b);
+	expect_low_watermark(own, srq);
+	expect_no_event(own);
+	must(dat_ia_close(without, DAT_CLOSE_ABRUPT_FLAG));
+	must(dat_ia_close(with_own, DAT_CLOSE_ABRUPT_FLAG));
+}
+END_TEST
+
 /* Its handle is not valid any more, and the other IA's Consumer does not know it. */
 START_TEST(W2_an_overflow_that_waits_ends_with_its_IA_and_goes_to_no_other)
 {
@@ -321,6 +343,7 @@ static void fill(Suite *suite)
 	unit_test_all(suite, W2_pending_events_of_two_objects_both_come);
 	unit_test_all(suite, W2_an_event_goes_to_the_instance_that_owns_the_object);
 	unit_test_all(suite, W2_without_an_EVD_of_its_own_an_instance_uses_the_adapters);
+	unit_test_all(suite, W2_an_event_that_waits_goes_on_to_the_next_async_EVD_of_the_adapter);
 	unit_test(suite, W2_an_overflow_that_waits_ends_with_its_IA_and_goes_to_no_other);
 }
 

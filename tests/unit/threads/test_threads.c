@@ -227,12 +227,40 @@ START_TEST(page_an_abrupt_close_releases_a_waiting_thread)
 }
 END_TEST
 
+static void *wait_for_the_close(void *async)
+{
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+
+	must_fail(dat_evd_wait(async, DAT_TIMEOUT_INFINITE, 1, &event, &nmore), DAT_ABORT,
+		  DAT_NO_SUBTYPE);
+	return NULL;
+}
+
+START_TEST(page_a_graceful_close_leaves_a_thread_that_waits_on_the_async_EVD)
+{
+	DAT_EVD_HANDLE async = NO_HANDLE;
+	char name[] = "emu0";
+	pthread_t thread;
+	DAT_IA_HANDLE ia;
+
+	must(dat_ia_open(name, 8, &async, &ia));
+	ck_assert_int_eq(pthread_create(&thread, NULL, wait_for_the_close, async), 0);
+	await_waiter(async);
+	must_fail(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE,
+		  DAT_INVALID_STATE_IA_IN_USE);
+	must(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_test_bare(suite, G7_threads_with_objects_of_their_own_do_not_disturb_each_other);
 	unit_test_bare(suite, G7_a_waiting_thread_is_woken_by_what_another_sends);
 	unit_test_bare(suite, E1_an_EVD_is_not_resized_below_the_threshold_of_its_waiter);
 	unit_test_bare(suite, page_an_abrupt_close_releases_a_waiting_thread);
+	unit_test_bare(suite, page_a_graceful_close_leaves_a_thread_that_waits_on_the_async_EVD);
 }
 
 UNIT_SUITE("threads")

@@ -112,6 +112,36 @@ START_TEST(a_read_whose_answer_is_lost_is_asked_again_when_a_buffer_comes)
 END_TEST
 
 /* A rule matches a packet by its contents, not by its number of transmissions. */
+/* A later refusal is no reason to look for an answer that has come since. */
+START_TEST(a_read_that_was_asked_again_is_in_no_doubt_at_the_next_refusal)
+{
+	DAT_COUNT sent =
+		fault((DAT_SIM_FAULT){ .packets = DAT_SIM_PACKET_SEND, .verdict = DAT_SIM_PASS });
+	DAT_UINT64 before;
+
+	lose_answer_behind_a_refusal(1);
+	while (fired(sent) == 0)
+		must(dat_sim_advance(w.sim, 100));
+	must(dat_sim_advance(w.sim, 2000)); /* the refusal has arrived */
+	post_recv(&w.b, w.b.ep, 8);
+	run_quiet();
+	before = fired(sent);
+	post_send(&w.a, w.a.ep, 0, SHORT);
+	while (fired(sent) == before)
+		must(dat_sim_advance(w.sim, 100));
+	must(dat_sim_advance(w.sim, 2000)); /* this refusal, too */
+	post_recv(&w.b, w.b.ep, 9);
+	hold_link("emu1", "emu0");
+	must(dat_sim_advance(w.sim, 10 * RETRY_NS));
+	release_link("emu1", "emu0");
+	run_quiet();
+	ck_assert_uint_eq(fired(sent), before + 2); /* the refused one, and its copy */
+	expect_dto(w.b.recv, w.b.ep, 8, DAT_DTO_SUCCESS);
+	expect_dto(w.b.recv, w.b.ep, 9, DAT_DTO_SUCCESS);
+	must(dat_sim_fault_clear(w.sim));
+}
+END_TEST
+
 START_TEST(a_packet_that_was_brought_again_can_be_refused)
 {
 	plain_pair();
@@ -221,6 +251,7 @@ static void fill(Suite *suite)
 	unit_test_all(suite, a_message_behind_a_bind_goes_when_packets_begin_to_be_looked_at);
 	unit_test_loop(suite, a_read_whose_answer_is_lost_behind_a_refusal_is_asked_again, 4);
 	unit_test_loop(suite, a_read_whose_answer_is_lost_is_asked_again_when_a_buffer_comes, 4);
+	unit_test(suite, a_read_that_was_asked_again_is_in_no_doubt_at_the_next_refusal);
 	unit_test_iwarp(suite, a_packet_that_was_brought_again_can_be_refused);
 	unit_test(suite, a_read_whose_answer_gets_on_is_asked_again_without_end);
 	unit_test(suite, a_read_whose_answer_is_slow_is_asked_once);

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "emu/fabric/limits.h"
+
 #define MLID 0xc001 /* any of a group */
 
 static const union ibv_gid group = { .raw = { 0xff, 0x12, [15] = 1 } };
@@ -145,6 +147,31 @@ START_TEST(the_sender_in_the_group_gets_a_copy_and_a_lost_one_is_lost_alone)
 }
 END_TEST
 
+/* So many members can all groups of a fabric have together. */
+START_TEST(who_leaves_a_group_makes_room_for_another_member)
+{
+	union ibv_gid gid = group;
+	unsigned int members = 0;
+
+	begin_ud();
+	do {
+		gid.raw[13] = (uint8_t)(members >> 8);
+		gid.raw[14] = (uint8_t)members;
+	} while (ibv_attach_mcast(b.qp, &gid, MLID) == 0 && ++members < 1u << 16);
+	ck_assert_uint_eq(members, EMU_MEMBERS);
+	ck_assert_int_eq(ibv_attach_mcast(b.qp, &gid, MLID), ENOMEM);
+	gid.raw[13] = 0;
+	gid.raw[14] = 5;
+	ck_assert_int_eq(ibv_detach_mcast(b.qp, &gid, MLID), 0);
+	gid.raw[12] = 1;
+	ck_assert_int_eq(ibv_attach_mcast(b.qp, &gid, MLID), 0);
+	gid.raw[12] = 2;
+	ck_assert_int_eq(ibv_attach_mcast(b.qp, &gid, MLID), ENOMEM);
+	ck_assert_int_eq(ibv_close_device(b.context), 0);
+	verbs_close(&a);
+}
+END_TEST
+
 START_TEST(only_a_datagram_qp_joins_a_group_and_only_of_a_multicast_gid)
 {
 	union ibv_gid gid;
@@ -176,6 +203,7 @@ static void fill(Suite *suite)
 	unit_add(suite, each_qp_of_a_group_gets_a_copy, 1, NULL);
 	unit_add(suite, a_copy_for_a_qp_that_has_left_the_group_is_dropped, 2, NULL);
 	unit_add(suite, the_sender_in_the_group_gets_a_copy_and_a_lost_one_is_lost_alone, 1, NULL);
+	unit_add(suite, who_leaves_a_group_makes_room_for_another_member, 1, NULL);
 	unit_add(suite, only_a_datagram_qp_joins_a_group_and_only_of_a_multicast_gid, 1, NULL);
 }
 
