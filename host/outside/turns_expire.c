@@ -7,18 +7,28 @@
  * Only the thread that has the turn uses the table.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "turns.h"
+#include "host/nic_process.h"
 
 #define TIMERS       64
 #define ID_FIRST     0x10000 /* signals of the kernel's own timers carry lower ids */
 #define PENDING_MOST 64
+#define STATUS_MOST  4096 /* of /proc/self/task/TID/status, as far as it is read */
+
+/* Of the signal that a timer of SIGEV_THREAD_ID has sent, in place of a number of overruns. */
+enum {
+	QUEUED_NONE = -2,  /* its thread has taken it, or there was none */
+	QUEUED_FORMER = -1 /* it is pending, but the timer has been set anew */
+};
 
 static struct timer {
 	bool used;
@@ -28,6 +38,7 @@ static struct timer {
 	uint64_t at;         /* virtual time of the next expiration; OUTSIDE_NEVER: none */
 	uint64_t every;      /* 0: once */
 	int missed;          /* the overrun count of the last expiration */
+	int queued;          /* expirations since the signal that is pending, see above */
 } timers[TIMERS];
 static bool watched; /* the thread that waits for expirations exists */
 
@@ -86,17 +97,96 @@ static void take_back(siginfo_t *info)
 		queue_signal(&other[i]);
 }
 
-static void send_signal(struct timer *t)
+/* Is such a signal pending for that thread of this process, and not for the process? */
+static bool is_pending(pid_t tid, int sig)
+{
+	int cancel = process_cancel_hold(), before = errno, fd;
+	char text[STATUS_MOST], path[64], *found = NULL;
+	ssize_t n = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/status", tid);
+	fd = REAL(open)(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = REAL(read)(fd, text, sizeof(text) - 1);
+		REAL(close)(fd);
+	}
+	if (n > 0) {
+		text[n] = '\0';
+		found = strstr(text, "\nSigPnd:");
+	}
+	errno = before;
+	process_cancel_release(cancel);
+	return found && (strtoull(found + strlen("\nSigPnd:"), NULL, 16) & 1ull << (sig - 1));
+}
+
+static int add_missed(int to, int missed)
+{
+	return to < INT_MAX - missed ? to + missed : INT_MAX;
+}
+
+/*
+ * The signal's thread has taken it. It may run its handler before it has the turn. False: there
+ * was none.
+ */
+static bool take_queued(struct timer *t)
+{
+	int queued = __atomic_exchange_n(&t->queued, QUEUED_NONE, __ATOMIC_RELAXED);
+
+	if (queued == QUEUED_NONE)
+		return false;
+	t->missed = queued == QUEUED_FORMER ? 0 : queued;
+	return true;
+}
+
+/* Is its signal pending? It may have been taken by a handler that is told of no siginfo. */
+static bool is_queued(struct timer *t)
+{
+	if (__atomic_load_n(&t->queued, __ATOMIC_RELAXED) == QUEUED_NONE)
+		return false;
+	if (is_pending(turns_pid_meant(t->event._sigev_un._tid), t->event.sigev_signo))
+		return true;
+	take_queued(t);
+	return false;
+}
+
+int turns_timer_taken(int id, int overrun)
+{
+	struct timer *t = timers + (id - ID_FIRST);
+
+	if (id < ID_FIRST || id >= ID_FIRST + TIMERS || !take_queued(t))
+		return overrun;
+	return t->missed;
+}
+
+/*
+ * No thread can take back a signal that is pending for another one. So one is sent if none is
+ * pending, and the count is put in when it is taken: turns_timer_taken.
+ */
+static void send_to_thread(struct timer *t, siginfo_t *info)
+{
+	int queued = info->si_overrun;
+
+	if (is_queued(t)) {
+		queued = add_missed(__atomic_load_n(&t->queued, __ATOMIC_RELAXED), 1);
+		__atomic_store_n(&t->queued, add_missed(queued, info->si_overrun),
+				 __ATOMIC_RELAXED);
+		return;
+	}
+	__atomic_store_n(&t->queued, queued, __ATOMIC_RELAXED);
+	if (REAL(syscall)(SYS_rt_tgsigqueueinfo, REAL(getpid)(),
+			  turns_pid_meant(t->event._sigev_un._tid), info->si_signo, info))
+		__atomic_store_n(&t->queued, QUEUED_NONE, __ATOMIC_RELAXED);
+}
+
+static void send_signal(struct timer *t, int missed)
 {
 	siginfo_t info = { .si_signo = t->event.sigev_signo, .si_code = SI_TIMER };
 
 	info.si_timerid = ID_FIRST + (int)(t - timers);
-	info.si_overrun = t->missed;
+	info.si_overrun = missed;
 	info.si_value = t->event.sigev_value;
 	if (t->event.sigev_notify == SIGEV_THREAD_ID) {
-		REAL(syscall)
-		(SYS_rt_tgsigqueueinfo, REAL(getpid)(), turns_tid_meant(t->event._sigev_un._tid),
-		 info.si_signo, &info);
+		send_to_thread(t, &info);
 	} else {
 		take_back(&info);
 		t->missed = info.si_overrun;
@@ -166,14 +256,16 @@ static void start_function(struct timer *t)
 
 static void expire_timer(struct timer *t, uint64_t now)
 {
-	uint64_t late = now - t->at, missed = t->every ? late / t->every : 0;
+	uint64_t late = now - t->at, times = t->every ? late / t->every : 0;
+	int missed = times < INT_MAX ? (int)times : INT_MAX;
 
-	t->missed = missed < INT_MAX ? (int)missed : INT_MAX;
 	t->at = t->every ? now + t->every - late % t->every : OUTSIDE_NEVER;
-	if (t->event.sigev_notify == SIGEV_THREAD)
+	if (t->event.sigev_notify == SIGEV_THREAD) {
+		t->missed = missed;
 		start_function(t);
-	else if (t->event.sigev_notify != SIGEV_NONE)
-		send_signal(t);
+	} else if (t->event.sigev_notify != SIGEV_NONE) {
+		send_signal(t, missed);
+	}
 }
 
 /* Expire all timers that are due. *left: the time to the next; false: there are no timers. */
@@ -210,7 +302,7 @@ static void *watch_timers(void *unused)
 /* Is this the id of a thread of this process? */
 static bool is_thread(pid_t tid)
 {
-	return REAL(syscall)(SYS_tgkill, REAL(getpid)(), turns_tid_meant(tid), 0) == 0;
+	return REAL(syscall)(SYS_tgkill, REAL(getpid)(), turns_pid_meant(tid), 0) == 0;
 }
 
 /* False: libc has to make the timer, or refuses it. */
@@ -253,7 +345,7 @@ static bool make_timer(clockid_t clock, const struct sigevent *event, timer_t *i
 		t++;
 	if (t == timers + TIMERS)
 		return false;
-	*t = (struct timer){ .clock = clock, .at = OUTSIDE_NEVER };
+	*t = (struct timer){ .clock = clock, .at = OUTSIDE_NEVER, .queued = QUEUED_NONE };
 	if (event)
 		t->event = *event;
 	else
@@ -308,6 +400,8 @@ static int set_timer(struct timer *t, int flags, const struct itimerspec *value,
 	if (old)
 		look_at(t, old);
 	first = turns_ns(&value->it_value);
+	if (is_queued(t))
+		__atomic_store_n(&t->queued, QUEUED_FORMER, __ATOMIC_RELAXED);
 	t->missed = 0;
 	t->every = first ? turns_ns(&value->it_interval) : 0;
 	if (t->every == OUTSIDE_NEVER)
@@ -348,9 +442,12 @@ int turns_timer_gettime(timer_t id, struct itimerspec *value)
 int turns_timer_getoverrun(timer_t id) __asm__("timer_getoverrun");
 int turns_timer_getoverrun(timer_t id)
 {
-	const struct timer *t = timer_of(id);
+	struct timer *t = timer_of(id);
 
-	return t ? t->missed : REAL(timer_getoverrun)(id);
+	if (!t)
+		return REAL(timer_getoverrun)(id);
+	is_queued(t);
+	return t->missed;
 }
 
 int turns_timer_delete(timer_t id) __asm__("timer_delete");

@@ -15,9 +15,12 @@ static int take_signal(const sigset_t *set, siginfo_t *info, uint64_t ns, bool *
 	uint64_t end = ns == OUTSIDE_NEVER ? ns : turns_now() + turns_later(ns), t = 0;
 	const struct timespec none = { 0 };
 	bool waited = false;
+	siginfo_t room;
 	int sig;
 
 	*real = false;
+	if (!info)
+		info = &room;
 	while ((sig = REAL(sigtimedwait)(set, info, &none)) < 0 && errno == EAGAIN) {
 		if (waited && turns_interrupted(false))
 			return -1;
@@ -32,8 +35,7 @@ static int take_signal(const sigset_t *set, siginfo_t *info, uint64_t ns, bool *
 		if (*real)
 			return -1;
 	}
-	if (info)
-		turns_siginfo_shown(info);
+	turns_siginfo_shown(info);
 	return sig;
 }
 
