@@ -36,6 +36,7 @@ static struct timer {
 	struct sigevent event;
 	pthread_attr_t attr; /* of the thread that runs the timer's function */
 	uint64_t at;         /* virtual time of the next expiration; OUTSIDE_NEVER: none */
+	uint64_t past;       /* so long before `at` its time was, which was over when it was set */
 	uint64_t every;      /* 0: once */
 	int missed;          /* the overrun count of the last expiration */
 	int queued;          /* expirations since the signal that is pending, see above */
@@ -256,9 +257,10 @@ static void start_function(struct timer *t)
 
 static void expire_timer(struct timer *t, uint64_t now)
 {
-	uint64_t late = now - t->at, times = t->every ? late / t->every : 0;
+	uint64_t late = now - t->at + t->past, times = t->every ? late / t->every : 0;
 	int missed = times < INT_MAX ? (int)times : INT_MAX;
 
+	t->past = 0;
 	t->at = t->every ? now + t->every - late % t->every : OUTSIDE_NEVER;
 	if (t->event.sigev_notify == SIGEV_THREAD) {
 		t->missed = missed;
@@ -384,8 +386,14 @@ static void look_at(const struct timer *t, struct itimerspec *value)
 	uint64_t now = turns_now() + turns_ahead();
 
 	*value = (struct itimerspec){ .it_interval = ts_of(t->every) };
-	if (t->at != OUTSIDE_NEVER)
-		value->it_value = ts_of(t->at > now ? t->at - now : 1);
+	if (t->at == OUTSIDE_NEVER)
+		return;
+	if (t->at > now)
+		value->it_value = ts_of(t->at - now);
+	else if (t->every)
+		value->it_value = ts_of(t->every - (now - t->at + t->past) % t->every);
+	else
+		value->it_value.tv_nsec = 1;
 }
 
 static int set_timer(struct timer *t, int flags, const struct itimerspec *value,
@@ -403,6 +411,7 @@ static int set_timer(struct timer *t, int flags, const struct itimerspec *value,
 	if (is_queued(t))
 		__atomic_store_n(&t->queued, QUEUED_FORMER, __ATOMIC_RELAXED);
 	t->missed = 0;
+	t->past = 0;
 	t->every = first ? turns_ns(&value->it_interval) : 0;
 	if (t->every == OUTSIDE_NEVER)
 		t->every = 0;
@@ -410,7 +419,7 @@ static int set_timer(struct timer *t, int flags, const struct itimerspec *value,
 		t->at = OUTSIDE_NEVER;
 	else if (!(flags & TIMER_ABSTIME))
 		t->at = turns_after(now, turns_later(first));
-	else if (turns_since(t->clock, &value->it_value))
+	else if ((t->past = turns_since(t->clock, &value->it_value)))
 		t->at = now;
 	else
 		t->at = turns_after(now, turns_until(t->clock, &value->it_value));

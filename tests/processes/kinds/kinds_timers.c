@@ -6,6 +6,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -14,7 +15,7 @@
 #include "kinds.h"
 
 static volatile sig_atomic_t expirations;
-static sem_t noticed;
+static sem_t to_notice, noticed;
 
 static void count_expiration(int sig)
 {
@@ -23,6 +24,9 @@ static void count_expiration(int sig)
 
 static void notice(union sigval value)
 {
+	/* On a busy machine it is called more often before the timer is deleted. */
+	if (sem_trywait(&to_notice))
+		return;
 	printf("function of %d\n", value.sival_int);
 	sem_post(&noticed);
 }
@@ -230,6 +234,50 @@ static void overrun_in_threads(void)
 	handle_overruns(false);
 }
 
+static int64_t real_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
+
+/*
+ * Its first time was two and a half intervals ago, which are long: it expires at once, has missed
+ * two times, and the next one is half an interval from now, to the nanosecond.
+ */
+static void begin_in_the_past(int how)
+{
+	const int64_t every = INT64_C(20000000000000), first = real_ns() - 5 * every / 2;
+	const struct itimerspec value = { .it_value = { first / 1000000000, first % 1000000000 },
+					  .it_interval.tv_sec = every / 1000000000 };
+	struct sigevent event = { .sigev_notify = how, .sigev_signo = SIGRTMIN + 4 };
+	int64_t before, next;
+	struct itimerspec left;
+	timer_t timer;
+	siginfo_t info;
+	sigset_t set;
+
+	event._sigev_un._tid = gettid();
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN + 4);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	must(timer_create(CLOCK_REALTIME, &event, &timer) == 0, "no timer");
+	for (int i = 0; i < 2; i++) {
+		must(timer_settime(timer, TIMER_ABSTIME, &value, NULL) == 0, "it is not set");
+		if (how != SIGEV_NONE)
+			must(sigwaitinfo(&set, &info) == SIGRTMIN + 4, "another signal");
+		before = real_ns();
+		must(timer_gettime(timer, &left) == 0, "no time");
+		next = first + 3 * every - left.it_value.tv_sec * INT64_C(1000000000) -
+		       left.it_value.tv_nsec;
+		printf("from the past: %d, in time %d\n", timer_getoverrun(timer),
+		       before <= next && next <= real_ns());
+		must(how == SIGEV_NONE || info.si_overrun == 2, "another number of overruns");
+	}
+	must(timer_delete(timer) == 0, "the timer is not deleted");
+}
+
 static void show_refusal(int how, int sig, pid_t tid)
 {
 	struct sigevent event = { .sigev_notify = how, .sigev_signo = sig };
@@ -261,13 +309,16 @@ int run_timers(void)
 	timer_t timer;
 	pid_t child;
 
-	must(sem_init(&noticed, 0, 0) == 0, "no semaphore");
+	must(sem_init(&noticed, 0, 0) == 0 && sem_init(&to_notice, 0, 3) == 0, "no semaphore");
 	wait_by_handler();
 	wait_by_signal();
 	be_refused();
 	count_overruns(SIGUSR1);
 	count_overruns(SIGRTMIN + 1);
 	overrun_in_threads();
+	begin_in_the_past(SIGEV_SIGNAL);
+	begin_in_the_past(SIGEV_THREAD_ID);
+	begin_in_the_past(SIGEV_NONE);
 	timer = make_timer(CLOCK_MONOTONIC, SIGEV_THREAD, 3);
 	set_timer(timer, 30, 30);
 	for (int i = 0; i < 3; i++)
