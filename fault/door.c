@@ -83,6 +83,13 @@ static int srq_resize(struct nic_srq *srq, uint32_t max_wr)
 	return err ? err : BELOW(srq->nic)->srq_resize(srq, max_wr);
 }
 
+static int srq_limit(struct nic_srq *srq, uint32_t limit)
+{
+	int err = entry_error(srq->nic, NULL, NIC_ENTRY_SRQ_LIMIT, "srq_limit");
+
+	return err ? err : BELOW(srq->nic)->srq_limit(srq, limit);
+}
+
 static int qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, struct nic_qp **qp)
 {
 	int err = entry_error(nic, NULL, NIC_ENTRY_QP_CREATE, "qp_create");
@@ -250,6 +257,7 @@ static void override_ops(struct nic_ops *ops)
 	ops->cq_limit = fault_cq_limit;
 	ops->srq_create = srq_create;
 	ops->srq_resize = srq_resize;
+	ops->srq_limit = srq_limit;
 	ops->srq_destroy = srq_destroy;
 	ops->srq_post = srq_post;
 	ops->qp_create = qp_create;

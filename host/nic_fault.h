@@ -40,16 +40,17 @@ enum nic_entry {
 	NIC_ENTRY_MEMORY = 1u << 19,     /* lib's own allocations: nic_fault_memory */
 	NIC_ENTRY_LISTEN_ANY = 1u << 20, /* listen, if the backend picks the port */
 	NIC_ENTRY_CALL = 1u << 21,       /* a call of the front, by its number: nic_fault_call */
-	NIC_ENTRY_ALL = (1u << 22) - 1
+	NIC_ENTRY_SRQ_LIMIT = 1u << 22,
+	NIC_ENTRY_ALL = (1u << 23) - 1
 };
 
 #define NIC_ENTRY_POSTS                                                                \
 	((uint32_t)(NIC_ENTRY_POST_SEND | NIC_ENTRY_POST_WRITE | NIC_ENTRY_POST_READ | \
 		    NIC_ENTRY_POST_BIND | NIC_ENTRY_POST_RECV | NIC_ENTRY_SRQ_POST))
 /* Entries that may run out of memory: all that create something, and lib's own allocations. */
-#define NIC_ENTRY_MAKERS           \
-	((uint32_t)NIC_ENTRY_ALL & \
-	 ~(NIC_ENTRY_POSTS | (uint32_t)NIC_ENTRY_HANDOFF | (uint32_t)NIC_ENTRY_CALL))
+#define NIC_ENTRY_MAKERS                                                             \
+	((uint32_t)NIC_ENTRY_ALL & ~(NIC_ENTRY_POSTS | (uint32_t)NIC_ENTRY_HANDOFF | \
+				     (uint32_t)NIC_ENTRY_CALL | (uint32_t)NIC_ENTRY_SRQ_LIMIT))
 
 /* Meanings of an alarm that a front tells apart. */
 #define NIC_ALARMS 3

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "helper.h"
+#include "outside/outside.h"
 
 /*
  * Thread-specific: the backend in whose world the thread takes turns. Its destructor tells the
@@ -22,7 +23,7 @@ static __thread struct backend *remembered __attribute__((tls_model("initial-exe
 static __thread bool is_last __attribute__((tls_model("initial-exec")));
 
 /*
- * The process ends with its last thread, as glibc would do it if there were no helper. The thread
+ * The process ends with its last thread, as glibc would do it if there were no helpers. The thread
  * still has the turn, so that the end has its place in the order of all processes' actions.
  */
 static void turn_ends_last(struct backend *b)
@@ -37,13 +38,13 @@ static void turn_ends_last(struct backend *b)
 
 static void turn_thread_ends(void *backend)
 {
+	unsigned int helpers = outside_own_threads();
 	struct backend *b = backend;
-	bool helped;
 
 	pthread_mutex_lock(&b->lock);
-	helped = b->shared && b->helper;
+	helpers += b->shared && b->helper;
 	pthread_mutex_unlock(&b->lock);
-	if (helped && helper_leaves_alone(1)) {
+	if (helpers && helper_leaves_alone(helpers)) {
 		turn_ends_last(b);
 		return;
 	}

@@ -235,30 +235,36 @@ int hw_srq_resize(struct nic_srq *base, uint32_t max_wr)
 
 /* ---- the limit ---- */
 
+static int srq_set_limit(struct hw_srq *srq, uint32_t limit)
+{
+	struct ibv_srq_attr attr = { .srq_limit = limit };
+	int err = ibv_modify_srq(srq->verbs, &attr, IBV_SRQ_LIMIT);
+
+	if (!err)
+		srq->limit = limit;
+	return err;
+}
+
 int hw_srq_limit(struct nic_srq *base, uint32_t limit)
 {
 	struct hw_srq *srq = hw_srq(base);
-	struct ibv_srq_attr attr = { .srq_limit = 0 };
-	int err = 0;
+	uint32_t before = srq->limit;
+	int err;
 
 	/*
 	 * The device may reach the previous limit until that limit is disarmed, and its event may
 	 * still be unread. Drop that event, or it would pass for one of the next limit.
 	 */
-	if (srq->limit)
-		err = ibv_modify_srq(srq->verbs, &attr, IBV_SRQ_LIMIT);
-	srq->limit = 0;
-	hw_async_drain(hw_nic(base->nic));
-	attr.srq_limit = limit;
-	if (!err)
-		err = ibv_modify_srq(srq->verbs, &attr, IBV_SRQ_LIMIT);
-	if (err)
+	if (before && (err = srq_set_limit(srq, 0)))
 		return hw_error(err);
-	srq->limit = limit;
+	hw_async_drain(hw_nic(base->nic));
+	err = srq_set_limit(srq, limit);
+	if (err && before)
+		srq_set_limit(srq, before);
 	/* The device checks the limit only at the next taking. Check it now. */
-	if (limit)
+	if (srq->limit)
 		hw_srq_count(base);
-	return 0;
+	return err ? hw_error(err) : 0;
 }
 
 uint32_t hw_srq_count(struct nic_srq *base)

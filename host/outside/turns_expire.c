@@ -20,21 +20,53 @@
 #define ID_FIRST     0x10000 /* signals of the kernel's own timers carry lower ids */
 #define PENDING_MOST 64
 
+/* Of the signal that a timer of SIGEV_THREAD_ID has sent, in place of a number of overruns. */
+enum {
+	QUEUED_NONE = -2,  /* its thread has taken it, or there was none */
+	QUEUED_FORMER = -1 /* it is pending, but the timer has been set anew */
+};
+
 static struct timer {
 	bool used;
 	clockid_t clock;
 	struct sigevent event;
 	pthread_attr_t attr; /* of the thread that runs the timer's function */
 	uint64_t at;         /* virtual time of the next expiration; OUTSIDE_NEVER: none */
+	uint64_t past;       /* so long before `at` its time was, which was over when it was set */
 	uint64_t every;      /* 0: once */
 	int missed;          /* the overrun count of the last expiration */
+	int queued;          /* expirations since the signal that is pending, see above */
 } timers[TIMERS];
-static bool watched; /* the thread that waits for expirations exists */
+static bool watched;             /* the thread that waits for expirations exists */
+static unsigned int own_threads; /* it does, and has no function of the program to start */
+static bool last;                /* all threads of the program have ended */
+static sigset_t program_blocks;  /* in the thread that made the first timer */
+
+/* As on Linux, timers do not keep a process alive, unless they start functions. */
+static void count_own(void)
+{
+	bool own = watched;
+
+	for (int i = 0; i < TIMERS; i++)
+		own &= !timers[i].used || timers[i].event.sigev_notify != SIGEV_THREAD;
+	__atomic_store_n(&own_threads, own, __ATOMIC_RELAXED);
+}
+
+unsigned int libdat_outside_threads(void)
+{
+	return __atomic_load_n(&own_threads, __ATOMIC_RELAXED);
+}
+
+void libdat_outside_last(void)
+{
+	__atomic_store_n(&last, true, __ATOMIC_RELAXED);
+}
 
 static void forget_timers(void)
 {
 	memset(timers, 0, sizeof(timers));
 	watched = false;
+	count_own();
 }
 
 static void __attribute__((constructor)) expire_begin(void)
@@ -86,17 +118,74 @@ static void take_back(siginfo_t *info)
 		queue_signal(&other[i]);
 }
 
-static void send_signal(struct timer *t)
+static int add_missed(int to, int missed)
+{
+	return to < INT_MAX - missed ? to + missed : INT_MAX;
+}
+
+/*
+ * The signal's thread has taken it. It may run its handler before it has the turn. False: there
+ * was none.
+ */
+static bool take_queued(struct timer *t)
+{
+	int queued = __atomic_exchange_n(&t->queued, QUEUED_NONE, __ATOMIC_RELAXED);
+
+	if (queued == QUEUED_NONE)
+		return false;
+	t->missed = queued == QUEUED_FORMER ? 0 : queued;
+	return true;
+}
+
+/* Is its signal pending? It may have been taken by a handler that is told of no siginfo. */
+static bool is_queued(struct timer *t)
+{
+	if (__atomic_load_n(&t->queued, __ATOMIC_RELAXED) == QUEUED_NONE)
+		return false;
+	if (turns_is_pending(turns_pid_meant(t->event._sigev_un._tid), t->event.sigev_signo))
+		return true;
+	take_queued(t);
+	return false;
+}
+
+int turns_timer_taken(int id, int overrun)
+{
+	struct timer *t = timers + (id - ID_FIRST);
+
+	if (id < ID_FIRST || id >= ID_FIRST + TIMERS || !take_queued(t))
+		return overrun;
+	return t->missed;
+}
+
+/*
+ * No thread can take back a signal that is pending for another one. So one is sent if none is
+ * pending, and the count is put in when it is taken: turns_timer_taken.
+ */
+static void send_to_thread(struct timer *t, siginfo_t *info)
+{
+	int queued = info->si_overrun;
+
+	if (is_queued(t)) {
+		queued = add_missed(__atomic_load_n(&t->queued, __ATOMIC_RELAXED), 1);
+		__atomic_store_n(&t->queued, add_missed(queued, info->si_overrun),
+				 __ATOMIC_RELAXED);
+		return;
+	}
+	__atomic_store_n(&t->queued, queued, __ATOMIC_RELAXED);
+	if (REAL(syscall)(SYS_rt_tgsigqueueinfo, REAL(getpid)(),
+			  turns_pid_meant(t->event._sigev_un._tid), info->si_signo, info))
+		__atomic_store_n(&t->queued, QUEUED_NONE, __ATOMIC_RELAXED);
+}
+
+static void send_signal(struct timer *t, int missed)
 {
 	siginfo_t info = { .si_signo = t->event.sigev_signo, .si_code = SI_TIMER };
 
 	info.si_timerid = ID_FIRST + (int)(t - timers);
-	info.si_overrun = t->missed;
+	info.si_overrun = missed;
 	info.si_value = t->event.sigev_value;
 	if (t->event.sigev_notify == SIGEV_THREAD_ID) {
-		REAL(syscall)
-		(SYS_rt_tgsigqueueinfo, REAL(getpid)(), turns_tid_meant(t->event._sigev_un._tid),
-		 info.si_signo, &info);
+		send_to_thread(t, &info);
 	} else {
 		take_back(&info);
 		t->missed = info.si_overrun;
@@ -166,14 +255,17 @@ static void start_function(struct timer *t)
 
 static void expire_timer(struct timer *t, uint64_t now)
 {
-	uint64_t late = now - t->at, missed = t->every ? late / t->every : 0;
+	uint64_t late = now - t->at + t->past, times = t->every ? late / t->every : 0;
+	int missed = times < INT_MAX ? (int)times : INT_MAX;
 
-	t->missed = missed < INT_MAX ? (int)missed : INT_MAX;
+	t->past = 0;
 	t->at = t->every ? now + t->every - late % t->every : OUTSIDE_NEVER;
-	if (t->event.sigev_notify == SIGEV_THREAD)
+	if (t->event.sigev_notify == SIGEV_THREAD) {
+		t->missed = missed;
 		start_function(t);
-	else if (t->event.sigev_notify != SIGEV_NONE)
-		send_signal(t);
+	} else if (t->event.sigev_notify != SIGEV_NONE) {
+		send_signal(t, missed);
+	}
 }
 
 /* Expire all timers that are due. *left: the time to the next; false: there are no timers. */
@@ -199,9 +291,14 @@ static void *watch_timers(void *unused)
 {
 	uint64_t left;
 
-	while (expire_all(&left) && turns_let_others(left, false))
+	while (!__atomic_load_n(&last, __ATOMIC_RELAXED) && expire_all(&left) &&
+	       turns_let_others(left, false))
 		;
 	watched = false;
+	count_own();
+	/* What follows, exit(0), is the program's. */
+	if (__atomic_load_n(&last, __ATOMIC_RELAXED))
+		pthread_sigmask(SIG_SETMASK, &program_blocks, NULL);
 	return unused;
 }
 
@@ -210,7 +307,7 @@ static void *watch_timers(void *unused)
 /* Is this the id of a thread of this process? */
 static bool is_thread(pid_t tid)
 {
-	return REAL(syscall)(SYS_tgkill, REAL(getpid)(), turns_tid_meant(tid), 0) == 0;
+	return REAL(syscall)(SYS_tgkill, REAL(getpid)(), turns_pid_meant(tid), 0) == 0;
 }
 
 /* False: libc has to make the timer, or refuses it. */
@@ -239,8 +336,10 @@ static bool copy_attr(pthread_attr_t *to, const pthread_attr_t *from)
 
 static bool begin_watch(void)
 {
-	if (!watched)
-		watched = create_thread(NULL, watch_timers, NULL) == 0;
+	if (watched)
+		return true;
+	pthread_sigmask(SIG_BLOCK, NULL, &program_blocks);
+	watched = create_thread(NULL, watch_timers, NULL) == 0;
 	return watched;
 }
 
@@ -253,7 +352,7 @@ static bool make_timer(clockid_t clock, const struct sigevent *event, timer_t *i
 		t++;
 	if (t == timers + TIMERS)
 		return false;
-	*t = (struct timer){ .clock = clock, .at = OUTSIDE_NEVER };
+	*t = (struct timer){ .clock = clock, .at = OUTSIDE_NEVER, .queued = QUEUED_NONE };
 	if (event)
 		t->event = *event;
 	else
@@ -266,6 +365,7 @@ static bool make_timer(clockid_t clock, const struct sigevent *event, timer_t *i
 		t->used = false;
 		return false;
 	}
+	count_own();
 	*id = (timer_t)t;
 	return true;
 }
@@ -292,8 +392,14 @@ static void look_at(const struct timer *t, struct itimerspec *value)
 	uint64_t now = turns_now() + turns_ahead();
 
 	*value = (struct itimerspec){ .it_interval = ts_of(t->every) };
-	if (t->at != OUTSIDE_NEVER)
-		value->it_value = ts_of(t->at > now ? t->at - now : 1);
+	if (t->at == OUTSIDE_NEVER)
+		return;
+	if (t->at > now)
+		value->it_value = ts_of(t->at - now);
+	else if (t->every)
+		value->it_value = ts_of(t->every - (now - t->at + t->past) % t->every);
+	else
+		value->it_value.tv_nsec = 1;
 }
 
 static int set_timer(struct timer *t, int flags, const struct itimerspec *value,
@@ -308,7 +414,10 @@ static int set_timer(struct timer *t, int flags, const struct itimerspec *value,
 	if (old)
 		look_at(t, old);
 	first = turns_ns(&value->it_value);
+	if (is_queued(t))
+		__atomic_store_n(&t->queued, QUEUED_FORMER, __ATOMIC_RELAXED);
 	t->missed = 0;
+	t->past = 0;
 	t->every = first ? turns_ns(&value->it_interval) : 0;
 	if (t->every == OUTSIDE_NEVER)
 		t->every = 0;
@@ -316,7 +425,7 @@ static int set_timer(struct timer *t, int flags, const struct itimerspec *value,
 		t->at = OUTSIDE_NEVER;
 	else if (!(flags & TIMER_ABSTIME))
 		t->at = turns_after(now, turns_later(first));
-	else if (turns_since(t->clock, &value->it_value))
+	else if ((t->past = turns_since(t->clock, &value->it_value)))
 		t->at = now;
 	else
 		t->at = turns_after(now, turns_until(t->clock, &value->it_value));
@@ -348,9 +457,12 @@ int turns_timer_gettime(timer_t id, struct itimerspec *value)
 int turns_timer_getoverrun(timer_t id) __asm__("timer_getoverrun");
 int turns_timer_getoverrun(timer_t id)
 {
-	const struct timer *t = timer_of(id);
+	struct timer *t = timer_of(id);
 
-	return t ? t->missed : REAL(timer_getoverrun)(id);
+	if (!t)
+		return REAL(timer_getoverrun)(id);
+	is_queued(t);
+	return t->missed;
 }
 
 int turns_timer_delete(timer_t id) __asm__("timer_delete");
@@ -363,6 +475,7 @@ int turns_timer_delete(timer_t id)
 	if (t->event.sigev_notify == SIGEV_THREAD)
 		pthread_attr_destroy(&t->attr);
 	t->used = false;
+	count_own();
 	turns_tell(false); /* the thread ends with the last one */
 	return 0;
 }

@@ -161,6 +161,8 @@ void turns_siginfo_shown(siginfo_t *info)
 	if (of_child || info->si_code == SI_USER || info->si_code == SI_QUEUE ||
 	    info->si_code == SI_TKILL || info->si_code == SI_MESGQ)
 		info->si_pid = turns_pid_known(info->si_pid);
+	else if (info->si_code == SI_TIMER)
+		info->si_overrun = turns_timer_taken(info->si_timerid, info->si_overrun);
 }
 
 typedef void info_handler(int sig, siginfo_t *info, void *context);

@@ -179,9 +179,8 @@ static ssize_t make_tee(const void *args)
 static ssize_t make_vmsplice(const void *args)
 {
 	const struct splice_args *a = args;
-	int fd = a->ends.in < 0 ? a->ends.out : a->ends.in;
 
-	return REAL(vmsplice)(fd, a->iov, a->n, a->flags | SPLICE_F_NONBLOCK);
+	return REAL(vmsplice)(a->ends.out, a->iov, a->n, a->flags | SPLICE_F_NONBLOCK);
 }
 
 /* A call that must not wait is made once. */
@@ -223,17 +222,34 @@ ssize_t turns_tee(int in, int out, size_t n, unsigned int flags)
 	return splice_in_turn(make_tee, &args);
 }
 
+/* Linux waits though the pipe is nonblocking: only the flag of the call keeps it from that. */
+static ssize_t vmsplice_in_turn(const struct splice_args *args)
+{
+	const struct ends none = { -1, -1 };
+	ssize_t moved;
+
+	while ((moved = move_once(&none, make_vmsplice, args)) < 0 && errno == EAGAIN) {
+		if (args->flags & SPLICE_F_NONBLOCK) {
+			turns_let_others(TURNS_TEST_NS, false);
+			return moved;
+		}
+		if (!turns_wait_fd(OUTSIDE_NEVER))
+			return REAL(vmsplice)(args->ends.out, args->iov, args->n, args->flags);
+		if (turns_interrupted(true))
+			return -1;
+	}
+	return moved;
+}
+
 ssize_t turns_vmsplice(int fd, const struct iovec *iov, size_t n,
 		       unsigned int flags) __asm__("vmsplice");
 ssize_t turns_vmsplice(int fd, const struct iovec *iov, size_t n, unsigned int flags)
 {
-	struct splice_args args = { .ends = { -1, fd }, .iov = iov, .n = n, .flags = flags };
+	const struct splice_args args = { .ends = { -1, fd }, .iov = iov, .n = n, .flags = flags };
 
 	if (!PROGRAM || n == 0)
 		return REAL(vmsplice)(fd, iov, n, flags);
-	if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
-		args.ends = (struct ends){ fd, -1 };
-	return splice_in_turn(make_vmsplice, &args);
+	return vmsplice_in_turn(&args);
 }
 
 /* ---- preadv2 and pwritev2: an offset of -1 is the current file position ---- */

@@ -265,8 +265,12 @@ void turns_signals_shown(int fd, void *got, ssize_t n)
 	if (n < (ssize_t)sizeof(*info) || info->ssi_signo == 0 || info->ssi_signo >= _NSIG ||
 	    !is_anonymous(fd, "anon_inode:[signalfd]"))
 		return;
-	for (; n >= (ssize_t)sizeof(*info); n -= (ssize_t)sizeof(*info), info++)
+	for (; n >= (ssize_t)sizeof(*info); n -= (ssize_t)sizeof(*info), info++) {
 		info->ssi_pid = (uint32_t)turns_pid_known((pid_t)info->ssi_pid);
+		if (info->ssi_code == SI_TIMER)
+			info->ssi_overrun = (uint32_t)turns_timer_taken((int)info->ssi_tid,
+									(int)info->ssi_overrun);
+	}
 }
 
 /* Expirations that were not read are forgotten. */

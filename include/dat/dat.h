@@ -1115,8 +1115,9 @@ DAT_RETURN dat_srq_resize(DAT_SRQ_HANDLE srq_handle, DAT_COUNT srq_max_recv_dto)
  * Sets and arms the low watermark, 0 .. max_recv_dtos; 0 (DAT_SRQ_LW_DEFAULT) disarms. The first
  * time that fewer buffers than that are available (strictly fewer; the call itself checks too), one
  * DAT_ASYNC_SRQ_LOW_WATERMARK goes to the IA's asynchronous EVD. Only another call arms it again.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (out of range), DAT_MODEL_NOT_SUPPORTED.
- * Rulings L1 to L5, W1, W2.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (out of range), DAT_INSUFFICIENT_RESOURCES (the
+ * device refuses), DAT_MODEL_NOT_SUPPORTED. A failure leaves the former mark armed. Rulings L1 to
+ * L5, W1, W2.
  */
 DAT_RETURN dat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark);
 

@@ -46,21 +46,40 @@ static void srq_low(struct srq *srq)
 
 void srq_on_limit(void *srq_ctx)
 {
-	srq_low(srq_ctx);
+	struct srq *srq = srq_ctx;
+
+	srq->reached = true;
+	srq_low(srq);
 }
 
-/* Rulings L1-L4: a new setting drops the event that an earlier one may still have pending. */
-static void srq_arm(struct srq *srq, DAT_COUNT low_watermark)
+static void srq_set_mark(struct srq *srq, DAT_COUNT low_watermark)
 {
 	async_drop(&srq->low);
 	srq->low_watermark = low_watermark;
 	srq->armed = low_watermark > 0;
-	if (srq_available(srq) < low_watermark) {
-		srq_ops(srq)->srq_limit(srq->nic, 0);
+	if (srq_available(srq) < low_watermark)
 		srq_low(srq);
-	} else {
-		srq_ops(srq)->srq_limit(srq->nic, (uint32_t)low_watermark);
+}
+
+/* Rulings L1-L4: a new setting drops the event that an earlier one may still have pending. */
+static DAT_RETURN srq_arm(struct srq *srq, DAT_COUNT low_watermark)
+{
+	bool low = srq_available(srq) < low_watermark, armed = srq->armed;
+	int err;
+
+	/* For which setting the NIC reports in its call is known when that has returned. */
+	srq->armed = srq->reached = false;
+	err = srq_ops(srq)->srq_limit(srq->nic, low ? 0 : (uint32_t)low_watermark);
+	if (!err) {
+		obj_trace(srq, "set_lw low=%d available=%d outstanding=%d", low_watermark,
+			  srq_available(srq), srq->outstanding);
+		srq_set_mark(srq, low_watermark);
+		return DAT_SUCCESS;
 	}
+	srq->armed = armed;
+	if (srq->reached)
+		srq_low(srq);
+	return nic_refusal(err, DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ));
 }
 
 /* ---- create and free ---- */
@@ -117,7 +136,8 @@ static DAT_RETURN srq_create_locked(struct ia *ia, DAT_PZ_HANDLE pz_handle,
 	quick_hw_calls(&srq->obj);
 	pz->users++;
 	obj_trace(srq, "create max=%d low=%d", srq->max_recv_dtos, attr->low_watermark);
-	srq_arm(srq, attr->low_watermark);
+	/* Nothing is posted, so a mark is reached at once (L6), and the NIC need not watch it. */
+	srq_set_mark(srq, attr->low_watermark);
 	*out = srq->obj.handle;
 	return DAT_SUCCESS;
 
@@ -300,10 +320,7 @@ static DAT_RETURN srq_set_lw_locked(struct srq *srq, DAT_COUNT low_watermark)
 {
 	if (low_watermark < 0 || low_watermark > srq->max_recv_dtos)
 		return BAD_ARG(2);
-	obj_trace(srq, "set_lw low=%d available=%d outstanding=%d", low_watermark,
-		  srq_available(srq), srq->outstanding);
-	srq_arm(srq, low_watermark);
-	return DAT_SUCCESS;
+	return srq_arm(srq, low_watermark);
 }
 
 DAT_RETURN dat__srq_set_lw(DAT_SRQ_HANDLE handle, DAT_COUNT low_watermark)

@@ -26,7 +26,7 @@ struct srq {
 	DAT_COUNT low_watermark; /* kept after the event: ruling L5 */
 	DAT_COUNT outstanding;
 	unsigned int eps;
-	bool armed;
+	bool armed, reached; /* reached: the NIC has reported since the last setting */
 	struct async_note low;
 	struct lmr_range range;
 };

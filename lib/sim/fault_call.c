@@ -54,6 +54,7 @@ static const struct {
 	{ "dat_evd_resize", NIC_ENTRY_CQ_RESIZE, -ENOMEM, 0, 0 },
 	{ "dat_srq_create", NIC_ENTRY_SRQ_CREATE, -ENOMEM, 0, 0 },
 	{ "dat_srq_resize", NIC_ENTRY_SRQ_RESIZE, -ENOMEM, 0, 0 },
+	{ "dat_srq_set_lw", NIC_ENTRY_SRQ_LIMIT, -ENOMEM, 0, 0 },
 	{ "dat_srq_post_recv", NIC_ENTRY_SRQ_POST, -EAGAIN, 0, 0 },
 	{ "dat_ep_create", NIC_ENTRY_QP_CREATE, -ENOMEM, 0, 0 },
 	{ "dat_ep_create_with_srq", NIC_ENTRY_QP_CREATE, -ENOMEM, 0, 0 },

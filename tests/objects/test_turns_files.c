@@ -417,6 +417,61 @@ START_TEST(bytes_that_the_kernel_moves_are_told)
 }
 END_TEST
 
+static int conduit[2]; /* a pipe that does not block */
+
+static void fill_conduit(void)
+{
+	char zeros[4096] = { 0 };
+
+	while (syscall(SYS_write, conduit[1], zeros, sizeof(zeros)) > 0)
+		;
+}
+
+static void empty_conduit(void)
+{
+	char buffer[4096];
+
+	while (syscall(SYS_read, conduit[0], buffer, sizeof(buffer)) > 0)
+		;
+}
+
+/* By calls that the library does not cover: until a signal comes, whenever that is. */
+static void see_linux_wait(const struct iovec *iov, int fd)
+{
+	struct itimerval often = { { .tv_usec = 10000 }, { .tv_usec = 10000 } };
+	const struct sigaction noted = { .sa_handler = note_signal };
+
+	ck_assert_int_eq(sigaction(SIGALRM, &noted, NULL), 0);
+	ck_assert_int_eq(syscall(SYS_setitimer, ITIMER_REAL, &often, NULL), 0);
+	ck_assert_int_eq(syscall(SYS_vmsplice, fd, iov, 1, 0), -1);
+	ck_assert_int_eq(errno, EINTR);
+	often = (struct itimerval){ 0 };
+	ck_assert_int_eq(syscall(SYS_setitimer, ITIMER_REAL, &often, NULL), 0);
+	signal(SIGALRM, SIG_DFL);
+}
+
+/* It is empty, and read; or full, and written to. */
+START_TEST(a_vmsplice_waits_though_its_pipe_does_not_block)
+{
+	bool writes = _i == 1;
+	char byte = 'x';
+	const struct iovec iov = { &byte, 1 };
+
+	ck_assert_int_eq(pipe2(conduit, O_NONBLOCK), 0);
+	begin();
+	if (writes)
+		fill_conduit();
+	see_linux_wait(&iov, conduit[writes]);
+	set_hook(1, writes ? empty_conduit : fill_conduit);
+	ck_assert_int_eq(vmsplice(conduit[writes], &iov, 1, 0), 1);
+	expect("wait fd ever, tell fd");
+	(writes ? fill_conduit : empty_conduit)();
+	ck_assert_int_eq(vmsplice(conduit[writes], &iov, 1, SPLICE_F_NONBLOCK), -1);
+	ck_assert_int_eq(errno, EAGAIN);
+	expect("wait 2000");
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_read_waits_until_there_is_something, 5, NULL);
@@ -433,6 +488,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_descriptor_that_is_closed_or_replaced_is_told, 1, NULL);
 	unit_add(suite, a_lock_of_a_record_that_changes_is_told, 6, NULL);
 	unit_add(suite, bytes_that_the_kernel_moves_are_told, 1, NULL);
+	unit_add(suite, a_vmsplice_waits_though_its_pipe_does_not_block, 2, NULL);
 }
 
 int main(int argc, char **argv)

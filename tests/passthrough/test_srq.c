@@ -257,6 +257,25 @@ START_TEST(an_SRQ_that_fits_is_made_though_there_is_no_memory_for_it_to_grow)
 }
 END_TEST
 
+/* The device refuses to disarm the former mark, or to arm the next one. */
+START_TEST(a_mark_that_the_device_refuses_leaves_the_former_one_armed)
+{
+	DAT_SRQ_PARAM param;
+
+	srq_pair(SIZE);
+	post_srqs(&w.b, 0, 4);
+	must(dat_srq_set_lw(w.b.srq, 3));
+	stub_fail("ibv_modify_srq", 1 + _i, ENOMEM, false);
+	must_fail(dat_srq_set_lw(w.b.srq, 2), DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
+	must(dat_srq_query(w.b.srq, DAT_SRQ_FIELD_LOW_WATERMARK, &param));
+	ck_assert_int_eq(param.low_watermark, 3);
+	ck_assert_uint_eq(((struct stub_srq *)srq_qp()->v.srq)->limit, 3);
+	deliver(&w.a, w.a.ep, 2);
+	expect_low_watermark(w.b.async, w.b.srq);
+	expect_no_event(w.b.async);
+}
+END_TEST
+
 static void setup_nothing(void)
 {
 }
@@ -273,6 +292,7 @@ static void fill(Suite *suite)
 		 setup_nothing);
 	unit_test(suite, an_SRQ_that_fits_is_made_though_there_is_no_memory_for_it_to_grow);
 	unit_test(suite, a_flush_that_never_comes_is_counted_once);
+	unit_test_loop(suite, a_mark_that_the_device_refuses_leaves_the_former_one_armed, 2);
 	unit_test(suite, each_end_of_an_Endpoint_leaves_the_device_time_to_flush);
 }
 

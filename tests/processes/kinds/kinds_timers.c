@@ -2,16 +2,20 @@
 /* kinds_timers.c - a kind of program that waits for timers of timer_create. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "kinds.h"
 
 static volatile sig_atomic_t expirations;
-static sem_t noticed;
+static sem_t to_notice, noticed;
 
 static void count_expiration(int sig)
 {
@@ -20,6 +24,9 @@ static void count_expiration(int sig)
 
 static void notice(union sigval value)
 {
+	/* On a busy machine it is called more often before the timer is deleted. */
+	if (sem_trywait(&to_notice))
+		return;
 	printf("function of %d\n", value.sival_int);
 	sem_post(&noticed);
 }
@@ -112,6 +119,165 @@ static void count_overruns(int sig)
 	must(timer_delete(timer) == 0, "the timer is not deleted");
 }
 
+/* Its signal is for this thread, which blocks it. */
+static timer_t timer_of_thread(int sig, sigset_t *set)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = sig };
+	timer_t timer;
+
+	event._sigev_un._tid = gettid();
+	sigemptyset(set);
+	sigaddset(set, sig);
+	pthread_sigmask(SIG_BLOCK, set, NULL);
+	must(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0, "no timer");
+	return timer;
+}
+
+/* Let it expire five times or more while its signal is pending. */
+static void expire_often(timer_t timer)
+{
+	set_timer(timer, 100, 100);
+	sleep_ms(550);
+}
+
+/* The first signal tells of all expirations until it is taken, and so does the count. */
+static void show_overruns(const char *how, timer_t timer, int told)
+{
+	int count = timer_getoverrun(timer);
+
+	printf("%s: %d\n", how, count >= 4 && told == count);
+}
+
+/* One of another sender is pending, too. */
+static void *take_overruns(void *where)
+{
+	const union sigval none = { 0 };
+	siginfo_t info;
+	sigset_t set;
+	timer_t timer = timer_of_thread(SIGRTMIN + 2, &set);
+
+	must(pthread_sigqueue(pthread_self(), SIGRTMIN + 2, none) == 0, "no signal");
+	expire_often(timer);
+	must(sigwaitinfo(&set, &info) == SIGRTMIN + 2 && info.si_code == SI_QUEUE, "another");
+	must(sigwaitinfo(&set, &info) == SIGRTMIN + 2 && info.si_code == SI_TIMER, "another");
+	show_overruns(where, timer, info.si_overrun);
+	must(timer_delete(timer) == 0, "the timer is not deleted");
+	return NULL;
+}
+
+/* By a descriptor, and then by a call that tells nothing but the signal. */
+static void read_overruns(void)
+{
+	struct signalfd_siginfo info;
+	sigset_t set;
+	timer_t timer = timer_of_thread(SIGRTMIN + 3, &set);
+	int fd = signalfd(-1, &set, 0), sig;
+
+	expire_often(timer);
+	must(read(fd, &info, sizeof(info)) == sizeof(info), "no signal");
+	show_overruns("by a descriptor", timer, (int)info.ssi_overrun);
+	sleep_ms(550);
+	must(sigwait(&set, &sig) == 0 && sig == SIGRTMIN + 3, "another signal");
+	show_overruns("by sigwait", timer, timer_getoverrun(timer));
+	must(timer_delete(timer) == 0, "the timer is not deleted");
+	close(fd);
+}
+
+static timer_t noted_timer;
+static int noted, noted_told; /* when the first handler ran */
+
+static void note_overruns(int sig, siginfo_t *info, void *context)
+{
+	(void)context;
+	must(sig == SIGUSR2, "another signal");
+	if (expirations++ > 0)
+		return;
+	noted = timer_getoverrun(noted_timer);
+	noted_told = info ? info->si_overrun : noted;
+}
+
+static void note_untold(int sig)
+{
+	note_overruns(sig, NULL, NULL);
+}
+
+/* By a handler; the count is that of the last signal that was taken. */
+static void handle_overruns(bool told)
+{
+	struct sigaction action = { .sa_flags = told ? SA_SIGINFO : 0 };
+	sigset_t set;
+
+	if (told)
+		action.sa_sigaction = note_overruns;
+	else
+		action.sa_handler = note_untold;
+	must(sigaction(SIGUSR2, &action, NULL) == 0, "no handler");
+	noted_timer = timer_of_thread(SIGUSR2, &set);
+	expirations = 0;
+	expire_often(noted_timer);
+	printf("while it is pending: %d\n", timer_getoverrun(noted_timer));
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	must(timer_delete(noted_timer) == 0, "the timer is not deleted");
+	printf("by a handler: %d\n", noted >= 4 && noted == noted_told);
+}
+
+static void overrun_in_threads(void)
+{
+	pthread_t thread;
+
+	take_overruns((void *)"first thread");
+	must(pthread_create(&thread, NULL, take_overruns, (void *)"second thread") == 0,
+	     "no thread");
+	pthread_join(thread, NULL);
+	read_overruns();
+	handle_overruns(true);
+	handle_overruns(false);
+}
+
+static int64_t real_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
+
+/*
+ * Its first time was two and a half intervals ago, which are long: it expires at once, has missed
+ * two times, and the next one is half an interval from now, to the nanosecond.
+ */
+static void begin_in_the_past(int how)
+{
+	const int64_t every = INT64_C(20000000000000), first = real_ns() - 5 * every / 2;
+	const struct itimerspec value = { .it_value = { first / 1000000000, first % 1000000000 },
+					  .it_interval.tv_sec = every / 1000000000 };
+	struct sigevent event = { .sigev_notify = how, .sigev_signo = SIGRTMIN + 4 };
+	int64_t before, next;
+	struct itimerspec left;
+	timer_t timer;
+	siginfo_t info;
+	sigset_t set;
+
+	event._sigev_un._tid = gettid();
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN + 4);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	must(timer_create(CLOCK_REALTIME, &event, &timer) == 0, "no timer");
+	for (int i = 0; i < 2; i++) {
+		must(timer_settime(timer, TIMER_ABSTIME, &value, NULL) == 0, "it is not set");
+		if (how != SIGEV_NONE)
+			must(sigwaitinfo(&set, &info) == SIGRTMIN + 4, "another signal");
+		before = real_ns();
+		must(timer_gettime(timer, &left) == 0, "no time");
+		next = first + 3 * every - left.it_value.tv_sec * INT64_C(1000000000) -
+		       left.it_value.tv_nsec;
+		printf("from the past: %d, in time %d\n", timer_getoverrun(timer),
+		       before <= next && next <= real_ns());
+		must(how == SIGEV_NONE || info.si_overrun == 2, "another number of overruns");
+	}
+	must(timer_delete(timer) == 0, "the timer is not deleted");
+}
+
 static void show_refusal(int how, int sig, pid_t tid)
 {
 	struct sigevent event = { .sigev_notify = how, .sigev_signo = sig };
@@ -143,12 +309,16 @@ int run_timers(void)
 	timer_t timer;
 	pid_t child;
 
-	must(sem_init(&noticed, 0, 0) == 0, "no semaphore");
+	must(sem_init(&noticed, 0, 0) == 0 && sem_init(&to_notice, 0, 3) == 0, "no semaphore");
 	wait_by_handler();
 	wait_by_signal();
 	be_refused();
 	count_overruns(SIGUSR1);
 	count_overruns(SIGRTMIN + 1);
+	overrun_in_threads();
+	begin_in_the_past(SIGEV_SIGNAL);
+	begin_in_the_past(SIGEV_THREAD_ID);
+	begin_in_the_past(SIGEV_NONE);
 	timer = make_timer(CLOCK_MONOTONIC, SIGEV_THREAD, 3);
 	set_timer(timer, 30, 30);
 	for (int i = 0; i < 3; i++)

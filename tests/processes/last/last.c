@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * last open|close|helped|alone|joined - the first thread calls pthread_exit, so the process ends
- * with its last thread, by exit(0). The last thread has an adapter open, or has closed it, or has
- * one on which the library has a helper thread even on a private fabric; or the first thread is the
- * last, without such a helper (alone) or with one (joined).
+ * last open|close|helped|alone|joined|timer - the first thread calls pthread_exit, so the process
+ * ends with its last thread, by exit(0). The last thread has an adapter open, or has closed it, or
+ * has one on which the library has a helper thread even on a private fabric; or the first thread is
+ * the last, without such a helper (alone) or with one (joined). A timer that is never deleted does
+ * not keep the process alive (timer).
  */
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "last.h"
@@ -29,12 +31,25 @@ static void say_end(void *of)
 	printf("the %s thread ends\n", (const char *)of);
 }
 
+/* Its signal is ignored, and it does not end. */
+static void start_timer(void)
+{
+	const struct itimerspec often = { { .tv_nsec = 1000000 }, { .tv_nsec = 1000000 } };
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGURG };
+	timer_t timer;
+
+	must(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0, "no timer");
+	must(timer_settime(timer, 0, &often, NULL) == 0, "the timer is not set");
+}
+
 static void *run(void *mode)
 {
 	pthread_setspecific(name, "other");
 	last_open(!strcmp(mode, "helped") || !strcmp(mode, "joined"));
 	if (strcmp(mode, "close") == 0)
 		last_close();
+	if (strcmp(mode, "timer") == 0)
+		start_timer();
 	usleep(1000);
 	return NULL;
 }
@@ -43,7 +58,7 @@ int main(int argc, char **argv)
 {
 	pthread_t thread;
 
-	must(argc == 2, "usage: last open|close|helped|alone|joined");
+	must(argc == 2, "usage: last open|close|helped|alone|joined|timer");
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	atexit(say_exit);
 	must(pthread_key_create(&name, say_end) == 0, "no key");

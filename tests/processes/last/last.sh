@@ -52,7 +52,7 @@ private() {
 programs="last_dapl last_verbs"
 [ -x "$last/last_verbs" ] || programs=last_dapl
 for program in $programs; do
-	for mode in open close alone; do
+	for mode in open close alone timer; do
 		holds "$program $mode: a process ends with its last thread" real $program $mode
 		if has_verbs; then
 			holds "$program $mode: and in lockstep" twice $program $mode

@@ -361,8 +361,39 @@ START_TEST(fault_a_failed_adapter_is_told_before_its_connections_break)
 }
 END_TEST
 
+static DAT_COUNT low_watermark(DAT_SRQ_HANDLE srq)
+{
+	DAT_SRQ_PARAM param;
+
+	must(dat_srq_query(srq, DAT_SRQ_FIELD_LOW_WATERMARK, &param));
+	return param.low_watermark;
+}
+
+/* A higher mark than there are buffers would be reached at once, and 0 would disarm. */
+START_TEST(fault_a_mark_that_is_refused_leaves_the_former_one_armed)
+{
+	static const DAT_COUNT marks[] = { 0, 1, 2, 4, 10 };
+
+	srq_pair(10);
+	post_srqs(&w.b, 0, 4);
+	must(dat_srq_set_lw(w.b.srq, 2));
+	spoil((DAT_SIM_CALL_FAULT){ .verdict = DAT_SIM_CALL_FAIL, .call = "dat_srq_set_lw" });
+	for (size_t i = 0; i < COUNT(marks); i++)
+		must_fail(dat_srq_set_lw(w.b.srq, marks[i]), DAT_INSUFFICIENT_RESOURCES,
+			  DAT_RESOURCE_SRQ);
+	ck_assert_int_eq(low_watermark(w.b.srq), 2);
+	deliver(&w.a, w.a.ep, 2);
+	expect_no_event(w.b.async);
+	deliver(&w.a, w.a.ep, 1);
+	expect_low_watermark(w.b.async, w.b.srq);
+	must_fail(dat_srq_set_lw(w.b.srq, 2), DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
+	expect_no_event(w.b.async);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
+	unit_test(suite, fault_a_mark_that_is_refused_leaves_the_former_one_armed);
 	unit_test(suite, fault_a_rule_about_other_things_delays_no_wait);
 	unit_test(suite, fault_a_failed_adapter_is_told_before_its_connections_break);
 	unit_test_loop(suite, fault_what_completes_behind_an_error_is_flushed, COUNT(queues));

@@ -26,6 +26,7 @@ static const struct {
 	{ "dat_evd_resize", 0 },
 	{ "dat_srq_create", 0 },
 	{ "dat_srq_resize", 0 },
+	{ "dat_srq_set_lw", 0 },
 	{ "dat_srq_post_recv", 0 },
 	{ "dat_ep_create", 0 },
 	{ "dat_ep_create_with_srq", 0 },
