@@ -220,18 +220,11 @@ static void helper_detach(struct helper *h)
 static bool helper_is_last(struct helper *h)
 {
 	uint64_t now = backend_monotonic_ns();
-	unsigned int own = outside_own_threads();
 
 	if (now - h->looked < WATCH_NS)
 		return false;
 	h->looked = now;
-	if (!helper_leaves_alone(own))
-		return false;
-	if (own == 0)
-		return true;
-	/* In its turn, while this helper looks after the processes. */
-	outside_end_threads();
-	return false;
+	return helper_leaves_alone(0);
 }
 
 /* ---- the thread ---- */

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "helper.h"
-#include "outside/outside.h"
 
 /*
  * Thread-specific: the backend in whose world the thread takes turns. Its destructor tells the
@@ -23,7 +22,7 @@ static __thread struct backend *remembered __attribute__((tls_model("initial-exe
 static __thread bool is_last __attribute__((tls_model("initial-exec")));
 
 /*
- * The process ends with its last thread, as glibc would do it if there were no helpers. The thread
+ * The process ends with its last thread, as glibc would do it if there were no helper. The thread
  * still has the turn, so that the end has its place in the order of all processes' actions.
  */
 static void turn_ends_last(struct backend *b)
@@ -38,13 +37,13 @@ static void turn_ends_last(struct backend *b)
 
 static void turn_thread_ends(void *backend)
 {
-	unsigned int helpers = outside_own_threads();
 	struct backend *b = backend;
+	bool helped;
 
 	pthread_mutex_lock(&b->lock);
-	helpers += b->shared && b->helper;
+	helped = b->shared && b->helper;
 	pthread_mutex_unlock(&b->lock);
-	if (helpers && helper_leaves_alone(helpers)) {
+	if (helped && helper_leaves_alone(1)) {
 		turn_ends_last(b);
 		return;
 	}

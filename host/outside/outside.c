@@ -281,17 +281,6 @@ bool outside_attends(const struct backend *b)
 	return b->attends && !b->ending && TAILQ_EMPTY(&b->adapters);
 }
 
-unsigned int outside_own_threads(void)
-{
-	return libdat_outside_threads ? libdat_outside_threads() : 0;
-}
-
-void outside_end_threads(void)
-{
-	if (libdat_outside_last)
-		libdat_outside_last();
-}
-
 /* A directory has two links, and one more for each folder in it. */
 unsigned long outside_threads(void)
 {

@@ -93,14 +93,6 @@ void libdat_outside_mine(bool mine) __attribute__((weak));
 uint64_t libdat_outside_ahead(uint64_t now) __attribute__((weak));
 
 /*
- * The same library: how many threads of its own the process has that do not keep it alive, if all
- * of the program's have ended. By a thread that has the turn, or by one of the last.
- */
-unsigned int libdat_outside_threads(void) __attribute__((weak));
-/* The same library: these are the last, and are to end when they wake. */
-void libdat_outside_last(void) __attribute__((weak));
-
-/*
  * The same library: `attend`, which this library offers when it is loaded, makes the process join
  * the fabric of its environment, without an adapter. It is called before the program's main, and in
  * a forked child, if no other library offers. False: it cannot join.
@@ -126,9 +118,6 @@ void outside_depart(struct backend *b);
  * then virtual time would follow the real one.
  */
 bool outside_alone(void);
-/* libdat_outside_threads and libdat_outside_last, where there is that library. */
-unsigned int outside_own_threads(void);
-void outside_end_threads(void);
 /* How many threads the process has, as the kernel counts them; 0: /proc cannot be read. */
 unsigned long outside_threads(void);
 

@@ -265,11 +265,6 @@ bool turns_await_in(int fd);
 /* Wait until something can be written; otherwise as turns_await_in. */
 bool turns_await_out(int fd);
 
-/* ---- turns_signal.c ---- */
-
-/* Is such a signal pending for that thread of this process, and not for the process? */
-bool turns_is_pending(pid_t tid, int sig);
-
 /* ---- turns_expire.c ---- */
 
 /* A thread has taken a signal of the timer with this id: its overrun count, as the signal says. */

@@ -7,18 +7,22 @@
  * Only the thread that has the turn uses the table.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "turns.h"
+#include "host/nic_process.h"
 
 #define TIMERS       64
 #define ID_FIRST     0x10000 /* signals of the kernel's own timers carry lower ids */
 #define PENDING_MOST 64
+#define STATUS_MOST  4096 /* of /proc/self/task/TID/status, as far as it is read */
 
 /* Of the signal that a timer of SIGEV_THREAD_ID has sent, in place of a number of overruns. */
 enum {
@@ -37,36 +41,12 @@ static struct timer {
 	int missed;          /* the overrun count of the last expiration */
 	int queued;          /* expirations since the signal that is pending, see above */
 } timers[TIMERS];
-static bool watched;             /* the thread that waits for expirations exists */
-static unsigned int own_threads; /* it does, and has no function of the program to start */
-static bool last;                /* all threads of the program have ended */
-static sigset_t program_blocks;  /* in the thread that made the first timer */
-
-/* As on Linux, timers do not keep a process alive, unless they start functions. */
-static void count_own(void)
-{
-	bool own = watched;
-
-	for (int i = 0; i < TIMERS; i++)
-		own &= !timers[i].used || timers[i].event.sigev_notify != SIGEV_THREAD;
-	__atomic_store_n(&own_threads, own, __ATOMIC_RELAXED);
-}
-
-unsigned int libdat_outside_threads(void)
-{
-	return __atomic_load_n(&own_threads, __ATOMIC_RELAXED);
-}
-
-void libdat_outside_last(void)
-{
-	__atomic_store_n(&last, true, __ATOMIC_RELAXED);
-}
+static bool watched; /* the thread that waits for expirations exists */
 
 static void forget_timers(void)
 {
 	memset(timers, 0, sizeof(timers));
 	watched = false;
-	count_own();
 }
 
 static void __attribute__((constructor)) expire_begin(void)
@@ -118,6 +98,28 @@ static void take_back(siginfo_t *info)
 		queue_signal(&other[i]);
 }
 
+/* Is such a signal pending for that thread of this process, and not for the process? */
+static bool is_pending(pid_t tid, int sig)
+{
+	int cancel = process_cancel_hold(), before = errno, fd;
+	char text[STATUS_MOST], path[64], *found = NULL;
+	ssize_t n = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/status", tid);
+	fd = REAL(open)(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = REAL(read)(fd, text, sizeof(text) - 1);
+		REAL(close)(fd);
+	}
+	if (n > 0) {
+		text[n] = '\0';
+		found = strstr(text, "\nSigPnd:");
+	}
+	errno = before;
+	process_cancel_release(cancel);
+	return found && (strtoull(found + strlen("\nSigPnd:"), NULL, 16) & 1ull << (sig - 1));
+}
+
 static int add_missed(int to, int missed)
 {
 	return to < INT_MAX - missed ? to + missed : INT_MAX;
@@ -142,7 +144,7 @@ static bool is_queued(struct timer *t)
 {
 	if (__atomic_load_n(&t->queued, __ATOMIC_RELAXED) == QUEUED_NONE)
 		return false;
-	if (turns_is_pending(turns_pid_meant(t->event._sigev_un._tid), t->event.sigev_signo))
+	if (is_pending(turns_pid_meant(t->event._sigev_un._tid), t->event.sigev_signo))
 		return true;
 	take_queued(t);
 	return false;
@@ -291,14 +293,9 @@ static void *watch_timers(void *unused)
 {
 	uint64_t left;
 
-	while (!__atomic_load_n(&last, __ATOMIC_RELAXED) && expire_all(&left) &&
-	       turns_let_others(left, false))
+	while (expire_all(&left) && turns_let_others(left, false))
 		;
 	watched = false;
-	count_own();
-	/* What follows, exit(0), is the program's. */
-	if (__atomic_load_n(&last, __ATOMIC_RELAXED))
-		pthread_sigmask(SIG_SETMASK, &program_blocks, NULL);
 	return unused;
 }
 
@@ -336,10 +333,8 @@ static bool copy_attr(pthread_attr_t *to, const pthread_attr_t *from)
 
 static bool begin_watch(void)
 {
-	if (watched)
-		return true;
-	pthread_sigmask(SIG_BLOCK, NULL, &program_blocks);
-	watched = create_thread(NULL, watch_timers, NULL) == 0;
+	if (!watched)
+		watched = create_thread(NULL, watch_timers, NULL) == 0;
 	return watched;
 }
 
@@ -365,7 +360,6 @@ static bool make_timer(clockid_t clock, const struct sigevent *event, timer_t *i
 		t->used = false;
 		return false;
 	}
-	count_own();
 	*id = (timer_t)t;
 	return true;
 }
@@ -475,7 +469,6 @@ int turns_timer_delete(timer_t id)
 	if (t->event.sigev_notify == SIGEV_THREAD)
 		pthread_attr_destroy(&t->attr);
 	t->used = false;
-	count_own();
 	turns_tell(false); /* the thread ends with the last one */
 	return 0;
 }

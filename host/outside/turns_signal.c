@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* turns_signal.c - waiting for signals, and for files' locks, of a program in lockstep. */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include "turns.h"
-#include "host/nic_process.h"
-
-#define STATUS_MOST 4096 /* of /proc/self/task/TID/status, as far as it is read */
 
 /* ---- signals ---- */
 
@@ -156,27 +149,6 @@ int turns_pthread_sigqueue(pthread_t thread, int sig, const union sigval value)
 	if (PROGRAM && !err)
 		turns_tell(true);
 	return err;
-}
-
-bool turns_is_pending(pid_t tid, int sig)
-{
-	int cancel = process_cancel_hold(), before = errno, fd;
-	char text[STATUS_MOST], path[64], *found = NULL;
-	ssize_t n = 0;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/status", tid);
-	fd = REAL(open)(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = REAL(read)(fd, text, sizeof(text) - 1);
-		REAL(close)(fd);
-	}
-	if (n > 0) {
-		text[n] = '\0';
-		found = strstr(text, "\nSigPnd:");
-	}
-	errno = before;
-	process_cancel_release(cancel);
-	return found && (strtoull(found + strlen("\nSigPnd:"), NULL, 16) & 1ull << (sig - 1));
 }
 
 /* ---- locks of files ---- */
