@@ -35,6 +35,7 @@ title() {
 	last) echo "a process whose first thread calls pthread_exit ends with its last thread" ;;
 	left) echo "a run waits for a process that outlives its parent" ;;
 	moves) echo "splice, sendfile and their like give the turn up" ;;
+	owners) echo "descriptors and locks are owned by the ids that the program sees" ;;
 	popen) echo "the shells of popen take part in time" ;;
 	queues) echo "processes wait for messages in queues, and for semaphores of System V" ;;
 	records) echo "processes wait for locks of records of a file" ;;
@@ -51,7 +52,7 @@ forks_badly() {
 }
 
 kinds_all="alarm barrier c11 closes copies exec greedy killed last left
-	moves popen queues records sender shared timers"
+	moves owners popen queues records sender shared timers"
 for kind in $kinds_all; do
 	if has_verbs && forks_badly "$kind"; then
 		cannot "a child may hang in the sanitizer's malloc" "$(title "$kind")"

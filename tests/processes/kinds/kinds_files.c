@@ -178,6 +178,54 @@ int run_records(void)
 	return 0;
 }
 
+/* ---- owners of descriptors and of locks ---- */
+
+/* A process, a group or a thread gets the signals of a descriptor. */
+static void own_descriptor(int ask, int tell)
+{
+	struct f_owner_ex owner = { F_OWNER_TID, gettid() };
+	struct timespec limit = { .tv_sec = 1 };
+	siginfo_t info;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGIO);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	must(fcntl(ask, F_SETOWN, getpid()) == 0, "no owner");
+	must(fcntl(ask, F_GETOWN) == getpid(), "another owner");
+	must(fcntl(ask, F_SETFL, O_ASYNC) == 0 && write(tell, "", 1) == 1, "no byte");
+	must(sigtimedwait(&set, &info, &limit) == SIGIO, "no signal");
+	must(fcntl(ask, F_SETOWN, -getpgrp()) == 0, "no owner of a group");
+	must(fcntl(ask, F_GETOWN) == -getpgrp(), "another group");
+	must(fcntl(ask, F_SETOWN_EX, &owner) == 0, "no owner by its kind");
+	owner.pid = 0;
+	must(fcntl(ask, F_GETOWN_EX, &owner) == 0 && owner.type == F_OWNER_TID, "another kind");
+	must(owner.pid == gettid(), "another thread");
+	must(fcntl(ask, F_SETOWN, 0) == 0 && fcntl(ask, F_GETOWN) == 0, "an owner");
+}
+
+int run_owners(void)
+{
+	struct flock lock = { .l_type = F_WRLCK };
+	FILE *file = tmpfile();
+	int ends[2];
+	pid_t child;
+
+	must(file && fcntl(fileno(file), F_SETLK, &lock) == 0, "no lock");
+	child = fork();
+	must(child >= 0, "no child");
+	if (child == 0) {
+		must(fcntl(fileno(file), F_GETLK, &lock) == 0, "no answer");
+		must(lock.l_type == F_WRLCK && lock.l_pid == getppid(), "another owner of it");
+		exit(0);
+	}
+	must(waitpid(child, NULL, 0) == child, "no end of the child");
+	must(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "no sockets");
+	own_descriptor(ends[0], ends[1]);
+	puts("done");
+	return 0;
+}
+
 /* ---- bytes that the kernel moves ---- */
 
 #define MUCH 1000000
