@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
@@ -347,6 +348,52 @@ static void be_refused(void)
 	show_refusal("tee to it", tee(one[0], two[1], 1, 0));
 }
 
+/* By TCP: streams of AF_UNIX do not wait with SPLICE_F_NONBLOCK. */
+static void connect_pair(int ends[2])
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET,
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t size = sizeof(addr);
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+
+	must(bind(listener, (struct sockaddr *)&addr, size) == 0, "no address");
+	must(listen(listener, 1) == 0, "no listener");
+	must(getsockname(listener, (struct sockaddr *)&addr, &size) == 0, "no port");
+	ends[1] = socket(AF_INET, SOCK_STREAM, 0);
+	must(connect(ends[1], (struct sockaddr *)&addr, size) == 0, "no connection");
+	ends[0] = accept(listener, NULL, NULL);
+	must(ends[0] >= 0, "no other end");
+	close(listener);
+}
+
+/* SPLICE_F_NONBLOCK is for pipes: the calls wait for the sockets. */
+static void wait_for_sockets(void)
+{
+	static char bytes[4096];
+	int ends[2], aside[2];
+	pthread_t thread;
+	ssize_t n;
+
+	must(pipe(aside) == 0, "no pipe");
+	connect_pair(ends);
+	begin_thread(&thread, feed_twice, ends);
+	do {
+		n = splice(ends[0], NULL, aside[1], NULL, 4, SPLICE_F_NONBLOCK);
+		printf("splice from a socket %d\n", (int)n);
+	} while (n > 0);
+	pthread_join(thread, NULL);
+	must(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "no sockets");
+	while (send(ends[1], bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+		;
+	begin_thread(&thread, drain_all, ends);
+	n = splice(aside[0], NULL, ends[1], NULL, 8, SPLICE_F_NONBLOCK);
+	printf("splice to a socket %d\n", (int)n);
+	show_refusal("splice from an empty pipe",
+		     splice(aside[0], NULL, ends[1], NULL, 8, SPLICE_F_NONBLOCK));
+	close(ends[1]);
+	pthread_join(thread, NULL);
+}
+
 int run_moves(void)
 {
 	static const char *const take[] = { "splice", "tee", "vmsplice", "preadv2" };
@@ -357,6 +404,7 @@ int run_moves(void)
 		give_by(give[i]);
 	}
 	be_refused();
+	wait_for_sockets();
 	return 0;
 }
 
