@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "turns.h"
+#include "host/nic_process.h"
 
 #define TIMERS       64
 #define ID_FIRST     0x10000 /* signals of the kernel's own timers carry lower ids */
@@ -29,12 +30,13 @@ static struct timer {
 	uint64_t every;      /* 0: once */
 	int missed;          /* the overrun count of the last expiration */
 } timers[TIMERS];
-static bool watched; /* the thread that waits for expirations exists */
+static bool watched;   /* the thread that waits for expirations exists */
+static bool functions; /* there has been a timer with a function */
 
 static void forget_timers(void)
 {
 	memset(timers, 0, sizeof(timers));
-	watched = false;
+	watched = functions = false;
 }
 
 static void __attribute__((constructor)) expire_begin(void)
@@ -66,6 +68,7 @@ static void queue_signal(const siginfo_t *info)
  * A timer has at most one signal pending, with the count of the expirations after the first. So a
  * signal of this timer that is still pending is taken back, and its count is added to that of the
  * new one. sigtimedwait returns pending signals of other senders, too; they are sent again.
+ * A signal for one thread (SIGEV_THREAD_ID) cannot be taken back: each expiration adds another one.
  */
 static void take_back(siginfo_t *info)
 {
@@ -95,7 +98,7 @@ static void send_signal(struct timer *t)
 	info.si_value = t->event.sigev_value;
 	if (t->event.sigev_notify == SIGEV_THREAD_ID) {
 		REAL(syscall)
-		(SYS_rt_tgsigqueueinfo, REAL(getpid)(), turns_tid_meant(t->event._sigev_un._tid),
+		(SYS_rt_tgsigqueueinfo, REAL(getpid)(), turns_pid_meant(t->event._sigev_un._tid),
 		 info.si_signo, &info);
 	} else {
 		take_back(&info);
@@ -195,12 +198,17 @@ static bool expire_all(uint64_t *left)
 	return any;
 }
 
+/*
+ * A process whose first thread has called pthread_exit ends in spite of its timers, unless they run
+ * functions: for these glibc has a thread that never ends, and that keeps the process alive.
+ */
 static void *watch_timers(void *unused)
 {
 	uint64_t left;
 
-	while (expire_all(&left) && turns_let_others(left, false))
-		;
+	do
+		process_name_thread(functions ? "functions" : PROCESS_TIMERS);
+	while (expire_all(&left) && turns_let_others(left, false));
 	watched = false;
 	return unused;
 }
@@ -210,7 +218,7 @@ static void *watch_timers(void *unused)
 /* Is this the id of a thread of this process? */
 static bool is_thread(pid_t tid)
 {
-	return REAL(syscall)(SYS_tgkill, REAL(getpid)(), turns_tid_meant(tid), 0) == 0;
+	return REAL(syscall)(SYS_tgkill, REAL(getpid)(), turns_pid_meant(tid), 0) == 0;
 }
 
 /* False: libc has to make the timer, or refuses it. */
@@ -266,6 +274,7 @@ static bool make_timer(clockid_t clock, const struct sigevent *event, timer_t *i
 		t->used = false;
 		return false;
 	}
+	functions |= t->event.sigev_notify == SIGEV_THREAD;
 	*id = (timer_t)t;
 	return true;
 }

@@ -32,7 +32,7 @@ title() {
 	exec) echo "a parent hears at once that its child's descriptors were closed by exec" ;;
 	greedy) echo "a process that waits only with a shared lock held leaves it to others" ;;
 	killed) echo "a process that is killed has ended before time passes" ;;
-	last) echo "a process whose first thread calls pthread_exit ends with its last thread" ;;
+	last) echo "a timer does not keep a process alive whose first thread has ended" ;;
 	left) echo "a run waits for a process that outlives its parent" ;;
 	moves) echo "splice, sendfile and their like give the turn up" ;;
 	owners) echo "descriptors and locks are owned by the ids that the program sees" ;;
