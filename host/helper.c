@@ -4,7 +4,9 @@
  * the events that are due, watch over the processes of a shared world.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,6 +17,9 @@
 #include "outside/outside.h"
 
 #define WATCH_NS 40000000ul /* longest time between two checks for dead processes */
+#define TASKS    "/proc/self/task"
+
+#define PF_EXITING 4u /* among the kernel's flags of a thread */
 
 struct helper {
 	struct backend *backend;
@@ -26,7 +31,8 @@ struct helper {
 	uint64_t watched; /* monotonic time of the last check for dead processes */
 	uint64_t looked;  /* monotonic time of the last count of this process's threads */
 	bool orphan;      /* no thread joins it: see helper_detach */
-	bool last;        /* the thread is the process's last one */
+	bool last;        /* the process is to end with this thread */
+	bool exits;       /* it has to, for there are threads of other libraries */
 	sigset_t signals; /* signals that the program has blocked */
 };
 
@@ -97,13 +103,22 @@ void helper_sleep_shared(struct backend *b, bool idle, uint64_t until)
 	b->kind->sleep(b->shared, idle, until, &unlocked);
 }
 
+/* Set in the first thread, unless another one has loaded the library: see "the last thread". */
+static pthread_key_t first_thread;
+static bool first_thread_known;
+
+static bool helper_first_may_end(const struct backend *b)
+{
+	return b->first_ended || !first_thread_known;
+}
+
 /* The sleep of the helper while it has nothing to do. */
 static void helper_doze(struct helper *h, uint64_t until)
 {
 	struct backend *b = h->backend;
 	uint64_t watch;
 
-	if (b->shared || b->first_ended) {
+	if (b->shared || helper_first_may_end(b)) {
 		watch = backend_monotonic_ns() + WATCH_NS;
 		until = until < watch ? until : watch;
 	}
@@ -149,12 +164,10 @@ void helper_sleep(struct backend *b, uint64_t until)
 
 /*
  * If the first thread of a process calls pthread_exit, the process ends with its last thread: glibc
- * calls exit(0) there. The helper must not keep the process alive. So once the first thread has
- * ended, the helper checks now and then whether it is the only thread left, and then ends as well.
+ * calls exit(0) there. The libraries' threads must not keep the process alive. So once the first
+ * thread has ended, each helper checks now and then whether the process has other threads than
+ * those, and otherwise the helper with the lowest id ends it. The key's destructor tells when.
  */
-static pthread_key_t first_thread; /* set in the first thread: pthread_exit runs its destructor */
-static bool first_thread_known;
-
 static void helper_first_ends(void *unused)
 {
 	(void)unused;
@@ -182,31 +195,78 @@ static void __attribute__((constructor)) helper_note_first_thread(void)
 	helper_first_thread();
 }
 
-/* A first thread that has ended remains as a zombie while the process has other threads. */
-static bool helper_first_is_gone(void)
+/* False: it cannot be read. */
+static bool helper_read(const char *path, char *text, size_t size)
 {
-	int cancel = process_cancel_hold(), fd = process_open("/proc/self/stat", O_RDONLY, 0);
-	char text[128]; /* PID (NAME) STATE and more */
-	const char *name_end;
+	int cancel = process_cancel_hold(), fd = process_open(path, O_RDONLY, 0);
 	ssize_t n = 0;
 
 	if (fd >= 0) {
-		n = read(fd, text, sizeof(text) - 1);
+		n = read(fd, text, size - 1);
 		process_close(fd);
 	}
 	process_cancel_release(cancel);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	name_end = strrchr(text, ')');
-	return name_end && strncmp(name_end, ") Z", 3) == 0;
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0;
 }
 
-bool helper_leaves_alone(unsigned int helpers)
+enum helper_kind {
+	HELPER_ENDED,
+	HELPER_PROGRAM,
+	HELPER_OTHER, /* a library's, but no helper */
+	HELPER_THREAD,
+};
+
+/*
+ * Each library of this project in the process may have a helper and other threads: go by names. For
+ * a moment the kernel still lists threads that have ended, and the first one until the process has.
+ */
+static enum helper_kind helper_kind_of(pid_t tid)
 {
-	if (gettid() == getpid())
-		return outside_threads() == 1ul + helpers;
-	return outside_threads() == 2ul + helpers && helper_first_is_gone();
+	char path[64], text[128], *name, *rest; /* TID (NAME) STATE, five numbers, flags, more */
+	unsigned int flags = 0;
+
+	snprintf(path, sizeof(path), TASKS "/%d/stat", (int)tid);
+	if (!helper_read(path, text, sizeof(text)))
+		return HELPER_ENDED;
+	name = strchr(text, '(');
+	rest = strrchr(text, ')');
+	if (!name || !rest || sscanf(rest, ") %*c %*d %*d %*d %*d %*d %u", &flags) != 1)
+		return HELPER_PROGRAM;
+	name++;
+	*rest = '\0';
+	if (flags & PF_EXITING)
+		return HELPER_ENDED;
+	if (process_is_named(name, PROCESS_HELPER, tid))
+		return HELPER_THREAD;
+	return process_is_named(name, PROCESS_TIMERS, tid) || !strcmp(name, PROCESS_HW) ||
+			       !strcmp(name, PROCESS_HW_END)
+		       ? HELPER_OTHER
+		       : HELPER_PROGRAM;
+}
+
+int helper_leaves_alone(bool *lowest)
+{
+	pid_t own = gettid(), tid;
+	struct dirent *entry;
+	enum helper_kind kind;
+	int others = 0;
+	DIR *dir;
+
+	*lowest = true;
+	dir = process_opendir(TASKS);
+	if (!dir)
+		return -1;
+	while (others >= 0 && (entry = readdir(dir))) {
+		tid = atoi(entry->d_name);
+		if (tid == 0 || tid == own)
+			continue;
+		kind = helper_kind_of(tid);
+		others = kind == HELPER_PROGRAM ? -1 : others + (kind != HELPER_ENDED);
+		*lowest &= kind != HELPER_THREAD || tid > own;
+	}
+	closedir(dir);
+	return others;
 }
 
 /* No thread joins the helper: an agent that it ran ended the world, or it is the last thread. */
@@ -220,11 +280,15 @@ static void helper_detach(struct helper *h)
 static bool helper_is_last(struct helper *h)
 {
 	uint64_t now = backend_monotonic_ns();
+	bool lowest;
+	int others;
 
 	if (now - h->looked < WATCH_NS)
 		return false;
 	h->looked = now;
-	return helper_leaves_alone(0);
+	others = helper_leaves_alone(&lowest);
+	h->exits = others > 0;
+	return others >= 0 && lowest;
 }
 
 /* ---- the thread ---- */
@@ -246,7 +310,7 @@ static void helper_step(struct helper *h)
 	struct backend *b = h->backend;
 	struct nic *nic;
 
-	h->last = b->first_ended && helper_is_last(h);
+	h->last = helper_first_may_end(b) && helper_is_last(h);
 	if (h->last) {
 		helper_detach(h);
 		return;
@@ -310,6 +374,8 @@ static void helper_end_orphan(struct helper *h)
 		self = NULL;
 		helper_calls(false);
 		pthread_sigmask(SIG_SETMASK, &h->signals, NULL);
+		if (h->exits)
+			exit(0);
 	}
 	pthread_cond_destroy(&h->wake);
 	free(h);
@@ -320,6 +386,7 @@ static void *helper_main(void *arg)
 	struct helper *h = arg;
 	struct backend *b = h->backend;
 
+	process_name_thread(PROCESS_HELPER);
 	helper_calls(true);
 	helper_clear_stack();
 	self = h;

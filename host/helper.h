@@ -35,10 +35,11 @@ void helper_forget(struct backend *b);
 /* Note that the calling thread is its process's first: at start, and in a forked child. */
 void helper_first_thread(void);
 /*
- * Have all threads of the process ended but the calling one and `helpers` more? A process whose
- * first thread calls pthread_exit lives until the last of the others ends, which then exits by
+ * How many threads the process has beside the calling one, if all of them belong to libraries of
+ * this project; otherwise -1. *lowest: no helper among them has a lower id. A process whose first
+ * thread calls pthread_exit lives until the last of its other threads ends, which then exits by
  * exit(0).
  */
-bool helper_leaves_alone(unsigned int helpers);
+int helper_leaves_alone(bool *lowest);
 
 #endif /* HOST_HELPER_H */

@@ -28,7 +28,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 /* The value of the environment's variable; NULL: it is not set, or may not be believed. */
@@ -112,6 +114,34 @@ static inline int process_fd(int fd)
 	process_close(fd);
 	errno = err;
 	return moved;
+}
+
+/*
+ * Names of threads that libraries of this project create. They do not keep a process alive whose
+ * first thread has called pthread_exit (helper.h). A thread that may run functions of the program
+ * has its id behind its name, which the threads that these create inherit.
+ */
+#define PROCESS_NAME   16 /* bytes, as the kernel has it */
+#define PROCESS_HELPER "libdat"
+#define PROCESS_TIMERS "turns"
+#define PROCESS_HW     "libdat-hw"
+#define PROCESS_HW_END "libdat-hw-end"
+
+static inline bool process_is_named(const char *name, const char *what, pid_t tid)
+{
+	char own[2 * PROCESS_NAME];
+
+	snprintf(own, sizeof(own), "%s %d", what, (int)tid);
+	return strcmp(name, own) == 0;
+}
+
+/* Name the calling thread, with its id. */
+static inline void process_name_thread(const char *what)
+{
+	char name[2 * PROCESS_NAME];
+
+	snprintf(name, sizeof(name), "%s %d", what, (int)gettid());
+	prctl(PR_SET_NAME, name);
 }
 
 /*

@@ -18,12 +18,12 @@ static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 /* The same again, which costs a load to ask for. */
 static __thread struct backend *remembered __attribute__((tls_model("initial-exec")));
 
-/* The thread is the process's last one, and its other destructors run before turn_ends_last. */
+/* The thread is the program's last one, and its other destructors run before turn_ends_last. */
 static __thread bool is_last __attribute__((tls_model("initial-exec")));
 
 /*
- * The process ends with its last thread, as glibc would do it if there were no helper. The thread
- * still has the turn, so that the end has its place in the order of all processes' actions.
+ * The process ends with its last thread, as glibc would do it if the libraries had no threads. The
+ * thread still has the turn, so that the end has its place in the order of all processes' actions.
  */
 static void turn_ends_last(struct backend *b)
 {
@@ -38,12 +38,12 @@ static void turn_ends_last(struct backend *b)
 static void turn_thread_ends(void *backend)
 {
 	struct backend *b = backend;
-	bool helped;
+	bool shared, lowest;
 
 	pthread_mutex_lock(&b->lock);
-	helped = b->shared && b->helper;
+	shared = b->shared != NULL;
 	pthread_mutex_unlock(&b->lock);
-	if (helped && helper_leaves_alone(1)) {
+	if (shared && helper_leaves_alone(&lowest) > 0) {
 		turn_ends_last(b);
 		return;
 	}

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cm.h"
+#include "host/nic_process.h"
 
 STAILQ_HEAD(deferred_queue, hw_deferred);
 
@@ -58,7 +59,7 @@ static void *deferred_run(void *arg)
 	struct hw_deferred *deferred = deferred_next(false);
 
 	(void)arg;
-	pthread_setname_np(pthread_self(), "libdat-hw-end");
+	pthread_setname_np(pthread_self(), PROCESS_HW_END);
 	while (deferred) {
 		deferred->destroy(deferred);
 		deferred = deferred_release(deferred);

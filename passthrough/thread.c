@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "hw.h"
+#include "host/nic_process.h"
 
 static struct {
 	struct ev_loop *loop;
@@ -45,7 +46,7 @@ static void thread_on_wake(struct ev_loop *loop, ev_async *watch, int events)
 
 static void *thread_run(void *arg)
 {
-	pthread_setname_np(pthread_self(), "libdat-hw");
+	pthread_setname_np(pthread_self(), PROCESS_HW);
 	hw_host->lock();
 	ev_run(arg, 0);
 	return NULL;

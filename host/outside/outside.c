@@ -281,8 +281,8 @@ bool outside_attends(const struct backend *b)
 	return b->attends && !b->ending && TAILQ_EMPTY(&b->adapters);
 }
 
-/* A directory has two links, and one more for each folder in it. */
-unsigned long outside_threads(void)
+/* A directory has two links, and one more for each folder in it. 0: /proc cannot be read. */
+static unsigned long count_threads(void)
 {
 	struct stat st;
 
@@ -291,18 +291,18 @@ unsigned long outside_threads(void)
 
 bool outside_alone(void)
 {
-	return outside_threads() == 1;
+	return count_threads() == 1;
 }
 
 void outside_depart(struct backend *b)
 {
 	const struct timespec nap = { .tv_nsec = DEPART_NAP_NS };
-	unsigned long threads = outside_threads();
+	unsigned long threads = count_threads();
 
 	b->kind->outside(b->shared, NIC_OUTSIDE_DEPARTS);
 	backend_end_world(b);
 	/* The helper has been joined, and the kernel counts it for a little longer. */
-	for (int i = 0; i < DEPART_NAPS_MOST && threads > 1 && outside_threads() >= threads; i++)
+	for (int i = 0; i < DEPART_NAPS_MOST && threads > 1 && count_threads() >= threads; i++)
 		nanosleep(&nap, NULL);
 	b->threaded = false;
 	b->departed = true;

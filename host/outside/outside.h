@@ -118,7 +118,5 @@ void outside_depart(struct backend *b);
  * then virtual time would follow the real one.
  */
 bool outside_alone(void);
-/* How many threads the process has, as the kernel counts them; 0: /proc cannot be read. */
-unsigned long outside_threads(void);
 
 #endif /* HOST_OUTSIDE_H */

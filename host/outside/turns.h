@@ -208,6 +208,8 @@ void turns_pid_gone(pid_t pid);
 /* The id of the calling thread as the program sees it. */
 pid_t turns_tid(void);
 pid_t turns_tid_meant(pid_t shown);
+/* The id that the program sees; a thread that has not asked for its own keeps the kernel's. */
+pid_t turns_tid_known(pid_t tid);
 /* The calling thread ends. */
 void turns_tid_gone(void *unused);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * turns_dup.c - dup and fcntl of a program in lockstep: a timer is known by each of its
- * descriptors, and a thread that waits for a record lock of a file gives up its turn.
+ * descriptors, a thread that waits for a record lock of a file gives up its turn, and who owns a
+ * descriptor or a lock is told by the ids that the program sees.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -80,6 +81,55 @@ static int try_record(int fd, int tries, const struct flock *lock)
 	return result;
 }
 
+/* ---- owners: of a descriptor, who gets its signals, and of a lock ---- */
+
+/* F_SETOWN takes the process id, or the negative id of a group; F_SETOWN_EX says which it is. */
+static int set_owner(int fd, pid_t id)
+{
+	id = id < 0 ? -turns_pid_meant(-id) : turns_pid_meant(id);
+	return REAL(fcntl)(fd, F_SETOWN, id);
+}
+
+static int set_owner_ex(int fd, const struct f_owner_ex *owner)
+{
+	struct f_owner_ex meant;
+
+	if (!owner)
+		return REAL(fcntl)(fd, F_SETOWN_EX, owner);
+	meant = (struct f_owner_ex){ owner->type, turns_pid_meant(owner->pid) };
+	return REAL(fcntl)(fd, F_SETOWN_EX, &meant);
+}
+
+/* By F_GETOWN_EX, for F_GETOWN cannot tell the id of a group from an error. */
+static int get_owner(int fd, struct f_owner_ex *owner)
+{
+	int result = REAL(fcntl)(fd, F_GETOWN_EX, owner);
+
+	if (result == 0)
+		owner->pid = owner->type == F_OWNER_TID ? turns_tid_known(owner->pid)
+							: turns_pid_known(owner->pid);
+	return result;
+}
+
+static int get_owner_id(int fd)
+{
+	struct f_owner_ex owner;
+
+	if (get_owner(fd, &owner))
+		return -1;
+	return owner.type == F_OWNER_PGRP ? -owner.pid : owner.pid;
+}
+
+/* A lock of an open file description has the owner -1, and one of a process out of sight 0. */
+static int get_lock(int fd, struct flock *lock)
+{
+	int result = REAL(fcntl)(fd, F_GETLK, lock);
+
+	if (result == 0 && lock->l_type != F_UNLCK && lock->l_pid > 0)
+		lock->l_pid = turns_pid_known(lock->l_pid);
+	return result;
+}
+
 static int fcntl_in_turn(int fd, int command, void *arg)
 {
 	_Static_assert(sizeof(struct flock) == sizeof(struct flock64),
@@ -95,6 +145,16 @@ static int fcntl_in_turn(int fd, int command, void *arg)
 		return lock_record(fd, F_SETLKW, F_SETLK, arg);
 	case F_OFD_SETLKW:
 		return lock_record(fd, F_OFD_SETLKW, F_OFD_SETLK, arg);
+	case F_GETLK:
+		return get_lock(fd, arg);
+	case F_SETOWN:
+		return set_owner(fd, (pid_t)(intptr_t)arg);
+	case F_GETOWN:
+		return get_owner_id(fd);
+	case F_SETOWN_EX:
+		return set_owner_ex(fd, arg);
+	case F_GETOWN_EX:
+		return arg ? get_owner(fd, arg) : REAL(fcntl)(fd, command, arg);
 	default:
 		return REAL(fcntl)(fd, command, arg);
 	}

@@ -41,12 +41,13 @@ static struct timer {
 	int missed;          /* the overrun count of the last expiration */
 	int queued;          /* expirations since the signal that is pending, see above */
 } timers[TIMERS];
-static bool watched; /* the thread that waits for expirations exists */
+static bool watched;   /* the thread that waits for expirations exists */
+static bool functions; /* there has been a timer with a function */
 
 static void forget_timers(void)
 {
 	memset(timers, 0, sizeof(timers));
-	watched = false;
+	watched = functions = false;
 }
 
 static void __attribute__((constructor)) expire_begin(void)
@@ -78,6 +79,7 @@ static void queue_signal(const siginfo_t *info)
  * A timer has at most one signal pending, with the count of the expirations after the first. So a
  * signal of this timer that is still pending is taken back, and its count is added to that of the
  * new one. sigtimedwait returns pending signals of other senders, too; they are sent again.
+ * A signal for one thread (SIGEV_THREAD_ID) cannot be taken back: each expiration adds another one.
  */
 static void take_back(siginfo_t *info)
 {
@@ -289,12 +291,17 @@ static bool expire_all(uint64_t *left)
 	return any;
 }
 
+/*
+ * A process whose first thread has called pthread_exit ends in spite of its timers, unless they run
+ * functions: for these glibc has a thread that never ends, and that keeps the process alive.
+ */
 static void *watch_timers(void *unused)
 {
 	uint64_t left;
 
-	while (expire_all(&left) && turns_let_others(left, false))
-		;
+	do
+		process_name_thread(functions ? "functions" : PROCESS_TIMERS);
+	while (expire_all(&left) && turns_let_others(left, false));
 	watched = false;
 	return unused;
 }
@@ -360,6 +367,7 @@ static bool make_timer(clockid_t clock, const struct sigevent *event, timer_t *i
 		t->used = false;
 		return false;
 	}
+	functions |= t->event.sigev_notify == SIGEV_THREAD;
 	*id = (timer_t)t;
 	return true;
 }

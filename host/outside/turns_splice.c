@@ -6,7 +6,9 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/sendfile.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -183,16 +185,54 @@ static ssize_t make_vmsplice(const void *args)
 	return REAL(vmsplice)(a->ends.out, a->iov, a->n, a->flags | SPLICE_F_NONBLOCK);
 }
 
-/* A call that must not wait is made once. */
+static int option_of(int fd, int option)
+{
+	socklen_t size = sizeof(int);
+	int value = -1, before = errno;
+
+	if (getsockopt(fd, SOL_SOCKET, option, &value, &size))
+		errno = before;
+	return value;
+}
+
+/* SPLICE_F_NONBLOCK is for pipes. Only a stream of AF_UNIX heeds it, too, when it is read. */
+static bool waits_anyway(int fd, bool reads)
+{
+	int domain = fd < 0 ? -1 : option_of(fd, SO_DOMAIN);
+
+	return domain >= 0 && may_block(fd) &&
+	       !(reads && domain == AF_UNIX && option_of(fd, SO_TYPE) == SOCK_STREAM);
+}
+
+static bool is_ready(int fd, short events)
+{
+	struct pollfd pfd = { .fd = fd, .events = events };
+
+	return REAL(poll)(&pfd, 1, 0) > 0;
+}
+
+/* The call has failed with EAGAIN. False: it is to fail with errno, else to be tried again. */
+static bool await_socket(const struct ends *ends)
+{
+	if (waits_anyway(ends->in, true) && is_ready(ends->out, POLLOUT))
+		return turns_await_in(ends->in);
+	if (waits_anyway(ends->out, false) && is_ready(ends->in, POLLIN))
+		return turns_await_out(ends->out);
+	turns_let_others(TURNS_TEST_NS, false);
+	errno = EAGAIN;
+	return false;
+}
+
+/* With SPLICE_F_NONBLOCK a call waits for no pipe. */
 static ssize_t splice_in_turn(move *make, const struct splice_args *args)
 {
 	ssize_t moved;
 
 	if (args->n == 0 || !(args->flags & SPLICE_F_NONBLOCK))
 		return move_some(&args->ends, make, args);
-	moved = move_once(&args->ends, make, args);
-	if (moved < 0 && errno == EAGAIN)
-		turns_let_others(TURNS_TEST_NS, false);
+	do
+		moved = move_once(&args->ends, make, args);
+	while (moved < 0 && errno == EAGAIN && await_socket(&args->ends));
 	return moved;
 }
 

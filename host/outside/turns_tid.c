@@ -69,6 +69,17 @@ pid_t turns_tid_meant(pid_t shown)
 	return shown;
 }
 
+pid_t turns_tid_known(pid_t tid)
+{
+	for (int i = 0; i < KNOWN_MOST; i++) {
+		uint64_t word = __atomic_load_n(&known[i], __ATOMIC_RELAXED);
+
+		if (word && (pid_t)(uint32_t)word == tid)
+			return (pid_t)(word >> 32);
+	}
+	return turns_pid_known(tid);
+}
+
 /* ---- calls ---- */
 
 pid_t turns_gettid(void) __asm__("gettid");

@@ -32,9 +32,10 @@ title() {
 	exec) echo "a parent hears at once that its child's descriptors were closed by exec" ;;
 	greedy) echo "a process that waits only with a shared lock held leaves it to others" ;;
 	killed) echo "a process that is killed has ended before time passes" ;;
-	last) echo "a process whose first thread calls pthread_exit ends with its last thread" ;;
+	last) echo "a timer does not keep a process alive whose first thread has ended" ;;
 	left) echo "a run waits for a process that outlives its parent" ;;
 	moves) echo "splice, sendfile and their like give the turn up" ;;
+	owners) echo "descriptors and locks are owned by the ids that the program sees" ;;
 	popen) echo "the shells of popen take part in time" ;;
 	queues) echo "processes wait for messages in queues, and for semaphores of System V" ;;
 	records) echo "processes wait for locks of records of a file" ;;
@@ -51,7 +52,7 @@ forks_badly() {
 }
 
 kinds_all="alarm barrier c11 closes copies exec greedy killed last left
-	moves popen queues records sender shared timers"
+	moves owners popen queues records sender shared timers"
 for kind in $kinds_all; do
 	if has_verbs && forks_badly "$kind"; then
 		cannot "a child may hang in the sanitizer's malloc" "$(title "$kind")"

@@ -618,8 +618,9 @@ static const struct {
 	      { "barrier", run_barrier }, { "timers", run_timers }, { "copies", run_copies },
 	      { "moves", run_moves },     { "popen", run_popen },   { "records", run_records },
 	      { "exec", run_exec },       { "greedy", run_greedy }, { "heir", run_heir },
-	      { "killed", run_killed },   { "last", run_last },     { "left", run_left },
-	      { "queues", run_queues },   { "sender", run_sender }, { "shared", run_shared } };
+	      { "killed", run_killed },   { "last", run_last },     { "owners", run_owners },
+	      { "left", run_left },       { "queues", run_queues }, { "sender", run_sender },
+	      { "shared", run_shared } };
 
 int main(int argc, char **argv)
 {

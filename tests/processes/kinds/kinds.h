@@ -25,6 +25,7 @@ static inline void sleep_ms(int ms)
 int run_closes(void);
 int run_copies(void);
 int run_moves(void);
+int run_owners(void);
 int run_popen(void);
 int run_records(void);
 

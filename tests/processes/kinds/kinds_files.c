@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
@@ -178,6 +179,54 @@ int run_records(void)
 	return 0;
 }
 
+/* ---- owners of descriptors and of locks ---- */
+
+/* A process, a group or a thread gets the signals of a descriptor. */
+static void own_descriptor(int ask, int tell)
+{
+	struct f_owner_ex owner = { F_OWNER_TID, gettid() };
+	struct timespec limit = { .tv_sec = 1 };
+	siginfo_t info;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGIO);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	must(fcntl(ask, F_SETOWN, getpid()) == 0, "no owner");
+	must(fcntl(ask, F_GETOWN) == getpid(), "another owner");
+	must(fcntl(ask, F_SETFL, O_ASYNC) == 0 && write(tell, "", 1) == 1, "no byte");
+	must(sigtimedwait(&set, &info, &limit) == SIGIO, "no signal");
+	must(fcntl(ask, F_SETOWN, -getpgrp()) == 0, "no owner of a group");
+	must(fcntl(ask, F_GETOWN) == -getpgrp(), "another group");
+	must(fcntl(ask, F_SETOWN_EX, &owner) == 0, "no owner by its kind");
+	owner.pid = 0;
+	must(fcntl(ask, F_GETOWN_EX, &owner) == 0 && owner.type == F_OWNER_TID, "another kind");
+	must(owner.pid == gettid(), "another thread");
+	must(fcntl(ask, F_SETOWN, 0) == 0 && fcntl(ask, F_GETOWN) == 0, "an owner");
+}
+
+int run_owners(void)
+{
+	struct flock lock = { .l_type = F_WRLCK };
+	FILE *file = tmpfile();
+	int ends[2];
+	pid_t child;
+
+	must(file && fcntl(fileno(file), F_SETLK, &lock) == 0, "no lock");
+	child = fork();
+	must(child >= 0, "no child");
+	if (child == 0) {
+		must(fcntl(fileno(file), F_GETLK, &lock) == 0, "no answer");
+		must(lock.l_type == F_WRLCK && lock.l_pid == getppid(), "another owner of it");
+		exit(0);
+	}
+	must(waitpid(child, NULL, 0) == child, "no end of the child");
+	must(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "no sockets");
+	own_descriptor(ends[0], ends[1]);
+	puts("done");
+	return 0;
+}
+
 /* ---- bytes that the kernel moves ---- */
 
 #define MUCH 1000000
@@ -299,6 +348,52 @@ static void be_refused(void)
 	show_refusal("tee to it", tee(one[0], two[1], 1, 0));
 }
 
+/* By TCP: streams of AF_UNIX do not wait with SPLICE_F_NONBLOCK. */
+static void connect_pair(int ends[2])
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET,
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t size = sizeof(addr);
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+
+	must(bind(listener, (struct sockaddr *)&addr, size) == 0, "no address");
+	must(listen(listener, 1) == 0, "no listener");
+	must(getsockname(listener, (struct sockaddr *)&addr, &size) == 0, "no port");
+	ends[1] = socket(AF_INET, SOCK_STREAM, 0);
+	must(connect(ends[1], (struct sockaddr *)&addr, size) == 0, "no connection");
+	ends[0] = accept(listener, NULL, NULL);
+	must(ends[0] >= 0, "no other end");
+	close(listener);
+}
+
+/* SPLICE_F_NONBLOCK is for pipes: the calls wait for the sockets. */
+static void wait_for_sockets(void)
+{
+	static char bytes[4096];
+	int ends[2], aside[2];
+	pthread_t thread;
+	ssize_t n;
+
+	must(pipe(aside) == 0, "no pipe");
+	connect_pair(ends);
+	begin_thread(&thread, feed_twice, ends);
+	do {
+		n = splice(ends[0], NULL, aside[1], NULL, 4, SPLICE_F_NONBLOCK);
+		printf("splice from a socket %d\n", (int)n);
+	} while (n > 0);
+	pthread_join(thread, NULL);
+	must(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "no sockets");
+	while (send(ends[1], bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+		;
+	begin_thread(&thread, drain_all, ends);
+	n = splice(aside[0], NULL, ends[1], NULL, 8, SPLICE_F_NONBLOCK);
+	printf("splice to a socket %d\n", (int)n);
+	show_refusal("splice from an empty pipe",
+		     splice(aside[0], NULL, ends[1], NULL, 8, SPLICE_F_NONBLOCK));
+	close(ends[1]);
+	pthread_join(thread, NULL);
+}
+
 int run_moves(void)
 {
 	static const char *const take[] = { "splice", "tee", "vmsplice", "preadv2" };
@@ -309,6 +404,7 @@ int run_moves(void)
 		give_by(give[i]);
 	}
 	be_refused();
+	wait_for_sockets();
 	return 0;
 }
 

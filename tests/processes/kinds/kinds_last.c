@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* kinds_last.c - the first thread calls pthread_exit, and the others go on. */
+/* kinds_last.c - the first thread calls pthread_exit, and the others go on, but not a timer. */
 #include <pthread.h>
+#include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "kinds.h"
 
@@ -38,6 +40,19 @@ static void begin_thread(const char *of)
 	must(pthread_detach(thread) == 0, "no detached thread");
 }
 
+/* The timer is never deleted. */
+static void begin_timer(void)
+{
+	const struct itimerspec value = { .it_value.tv_nsec = 5000000,
+					  .it_interval.tv_nsec = 5000000 };
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN };
+	timer_t timer;
+
+	must(signal(SIGRTMIN, SIG_IGN) != SIG_ERR, "the signal is not ignored");
+	must(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0, "no timer");
+	must(timer_settime(timer, 0, &value, NULL) == 0, "the timer is not set");
+}
+
 /* The parent sees how its child exits. */
 int run_last(void)
 {
@@ -51,6 +66,7 @@ int run_last(void)
 	atexit(say_exit);
 	must(pthread_key_create(&name, say_end) == 0, "no key");
 	pthread_setspecific(name, "first");
+	begin_timer();
 	begin_thread("second");
 	begin_thread("third");
 	pthread_exit(NULL);

@@ -304,6 +304,24 @@ static void be_refused(void)
 	must(timer_delete(timer) == 0, "the timer is not deleted");
 }
 
+/* The id of the first thread is that of the process. */
+static void notify_first_thread(void)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMIN + 2 };
+	timer_t timer;
+	siginfo_t info;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, event.sigev_signo);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	event._sigev_un._tid = gettid();
+	must(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0, "no timer of the first thread");
+	set_timer(timer, 10, 0);
+	must(sigwaitinfo(&set, &info) == event.sigev_signo, "another signal");
+	must(timer_delete(timer) == 0, "the timer is not deleted");
+}
+
 int run_timers(void)
 {
 	timer_t timer;
@@ -313,6 +331,7 @@ int run_timers(void)
 	wait_by_handler();
 	wait_by_signal();
 	be_refused();
+	notify_first_thread();
 	count_overruns(SIGUSR1);
 	count_overruns(SIGRTMIN + 1);
 	overrun_in_threads();

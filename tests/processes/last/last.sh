@@ -22,9 +22,12 @@ said() {
 		[ "$(grep -cx atexit "$2")" = "$1" ] && [ "$(tail -n 1 "$2")" = atexit ]
 }
 
-# real PROGRAM MODE
+# real PROGRAM MODE OPTION...
 real() {
-	timeout 60 "$datsim" run --quiet -- "$last/$1" "$2" + "$last/$1" "$2" > real.out
+	program=$1 mode=$2
+	shift 2
+	timeout -s KILL 60 "$datsim" run --quiet "$@" -- "$last/$program" "$mode" + \
+		"$last/$program" "$mode" > real.out
 	status=$?
 	cat real.out
 	[ $status = 0 ] && said 2 real.out
@@ -51,16 +54,42 @@ private() {
 
 programs="last_dapl last_verbs"
 [ -x "$last/last_verbs" ] || programs=last_dapl
-for program in $programs; do
+for each in $programs; do
 	for mode in open close alone timer; do
-		holds "$program $mode: a process ends with its last thread" real $program $mode
+		holds "$each $mode: a process ends with its last thread" real $each $mode
 		if has_verbs; then
-			holds "$program $mode: and in lockstep" twice $program $mode
+			holds "$each $mode: and in lockstep" twice $each $mode
 		else
-			cannot "libdat-turns.so is not built" "$program $mode: and in lockstep"
+			cannot "libdat-turns.so is not built" "$each $mode: and in lockstep"
 		fi
 	done
 done
+
+if [ -x "$last/last_both" ]; then
+	holds "a process ends whose libraries have a helper each" real last_both open
+	holds "and so it does in lockstep" real last_both open --lockstep
+else
+	cannot "libibverbs is not built" "a process ends whose libraries have a helper each"
+	cannot "libibverbs is not built" "and so it does in lockstep"
+fi
+DAT_HW_MODULE=$top/passthrough/.libs/passthrough.so
+export DAT_HW_MODULE
+# by_passthrough MODE OPTION...
+by_passthrough() {
+	what="last_dapl $*: and by the passthrough, which has a thread of its own"
+	mode=$1
+	shift
+	if has_verbs && [ -e "$DAT_HW_MODULE" ]; then
+		holds "$what" real last_dapl "$mode" --over-verbs "$@"
+	else
+		cannot "the passthrough or libibverbs is not built" "$what"
+	fi
+}
+by_passthrough open
+by_passthrough close
+by_passthrough alone
+by_passthrough open --lockstep
+by_passthrough close --lockstep
 if [ -x "$last/last_verbs" ]; then
 	holds "a process ends with its last thread on a private fabric" private helped
 	# The helper waits for nothing when the first thread ends, and has to be woken.
