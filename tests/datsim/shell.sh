@@ -114,7 +114,7 @@ PEER_REJECTED NON_PEER_REJECTED ACCEPT_COMPLETION_ERROR DISCONNECTED BROKEN TIME
 EP_BROKEN PROVIDER_INTERNAL_ERROR SRQ_LOW_WATERMARK EP_SOFT_HIGH_WATERMARK'
 offers "calls that an adapter can make fail" 'fault call' 'post dat_pz_create dat_lmr_create
 dat_rmr_create dat_rmr_bind dat_evd_create dat_evd_resize dat_srq_create dat_srq_resize
-dat_srq_post_recv dat_ep_create dat_ep_create_with_srq dat_ep_modify dat_ep_connect
+dat_srq_set_lw dat_srq_post_recv dat_ep_create dat_ep_create_with_srq dat_ep_modify dat_ep_connect
 dat_ep_dup_connect dat_ep_post_send dat_ep_post_recv dat_ep_post_rdma_read dat_ep_post_rdma_write
 dat_psp_create dat_psp_create_any dat_rsp_create dat_cr_accept dat_cr_handoff'
 offers "what happens to an event" 'fault event BROKEN' 'lose delay count optional ep actor nth
