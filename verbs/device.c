@@ -40,8 +40,8 @@ static void make_devices(void)
 		snprintf(ibv->dev_name, sizeof(ibv->dev_name), "uverbs%u", i);
 		snprintf(ibv->dev_path, sizeof(ibv->dev_path),
 			 "/sys/class/infiniband_verbs/uverbs%u", i);
-		snprintf(ibv->ibdev_path, sizeof(ibv->ibdev_path), "/sys/class/infiniband/%s",
-			 ibv->name);
+		snprintf(ibv->ibdev_path, sizeof(ibv->ibdev_path), "/sys/class/infiniband/%s%u",
+			 vb_setting_name(), i);
 	}
 }
 

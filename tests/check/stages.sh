@@ -180,12 +180,13 @@ stage_only() {
 # with fewer repetitions: explore.sh, explore-verbs.sh and unit/explore/ do for the campaigns;
 # stop.sh and unit/shared/ for programs that are killed; hostile.sh and timeline.sh for the pages
 # and captures that browsers and tshark read; whole/ here and lockstep.sh under ThreadSanitizer for
-# lockstep; parity/fabric.sh for the passthrough's suites.
+# lockstep; parity/fabric.sh for the passthrough's suites. The programs of sanitized.sh bring
+# sanitizers of their own.
 asan_leaves_out='^tests/(house|conformance)/'
 asan_leaves_to_full='/tutorial\.sh|/explore-(pairs|programs|store)\.sh'
 asan_leaves_to_full+='|/(unkind|campaign-files|sweep|options)\.sh'
 asan_leaves_to_full+='|/(pcapng|html|picture)\.sh|processes/(kill|lockstep|stream)\.sh|/glue\.sh'
-asan_leaves_to_full+='|/(worlds|orders)\.sh'
+asan_leaves_to_full+='|/(worlds|orders|sanitized)\.sh'
 asan_leaves_to_full+='|passthrough/(fabric|profiles|suites)\.sh|/test_turns_list'
 stage_asan() {
 	local tests compiler=clang small=--enable-small-limits but=$asan_leaves_out
@@ -287,13 +288,14 @@ stage_hwlab_all() {
 	HWLAB_PART=1/1 HWLAB_KERNEL=6.1 in_lab "$1-6.1"
 }
 # A release builds without the source tree, is complete, and installs. All tests have run already;
-# here a few show that tests run in it, and --full runs all of them again. -O0, because stage build
-# is the one about warnings; no dependency tracking, because nothing is compiled a second time.
+# here a few show that tests run in it, and --full runs all of them again. -O0 without warnings,
+# because stage build is the one about them; no dependency tracking, because nothing is compiled a
+# second time.
 stage_distcheck() {
 	local few="tests/headers/test_headers tests/unit/srq/test_srq_lw"
 	build_normal && make -C build/check --no-print-directory -j"$jobs" distcheck \
 		DISTCHECK_CONFIGURE_FLAGS="CFLAGS=-O0 --disable-dependency-tracking" \
-		check_PROGRAMS="$few" \
+		WARN_CFLAGS=-w check_PROGRAMS="$few" \
 		TESTS="$few tests/datsim/usage.sh doc/demo.dsim" && release_is_complete
 }
 stage_release() {
