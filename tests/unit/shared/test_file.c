@@ -161,6 +161,29 @@ START_TEST(a_file_that_is_longer_than_the_reserved_range_is_refused)
 }
 END_TEST
 
+/* On a disk the kernel reads ahead: it would zero 32 pages, and free them in the end. */
+START_TEST(a_page_that_is_touched_brings_no_other_one_into_memory)
+{
+	enum {
+		AROUND = 64
+	};
+	unsigned char there[AROUND];
+	struct maker maker;
+	char *at;
+	int count = 0;
+
+	make(&maker);
+	at = (char *)maker.fab + (maker.mapped.size / 2 & -(size_t)(AROUND * EMU_PAGE));
+	at[AROUND / 2 * EMU_PAGE] = 1;
+	ck_assert_int_eq(mincore(at, sizeof(there) * EMU_PAGE, there), 0);
+	for (int i = 0; i < AROUND; i++)
+		count += there[i] & 1;
+	ck_assert_int_eq(count, 1);
+	end(&maker);
+	end_folder();
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	TCase *tcase = tcase_create("file");
@@ -170,6 +193,7 @@ static void fill(Suite *suite)
 	tcase_add_loop_test(tcase, a_file_that_cannot_be_mapped_whole_gets_a_smaller_pool, 0, 3);
 	tcase_add_test(tcase, a_file_that_cannot_be_mapped_at_all_is_an_error);
 	tcase_add_test(tcase, a_signal_while_blocks_are_allocated_does_not_make_the_pool_smaller);
+	tcase_add_test(tcase, a_page_that_is_touched_brings_no_other_one_into_memory);
 	tcase_add_test(tcase, a_file_that_is_longer_than_the_reserved_range_is_refused);
 	suite_add_tcase(suite, tcase);
 }
