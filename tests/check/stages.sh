@@ -96,18 +96,6 @@ build_sanitized() {
 
 # ---- testing ----
 
-# The tests' temporary files are in memory if there is room and programs can run there: a test that
-# makes shared fabrics takes up to ten times as long where their files are on a disk.
-memory=/dev/shm room=$((4 << 20)) # KiB; the tests take a tenth of it
-temporary_in_memory() {
-	local try free
-	[ -z "${TMPDIR:-}" ] || return 0
-	free=$(df -k --output=avail "$memory" 2> /dev/null | tail -n 1)
-	[ "${free:-0}" -gt "$room" ] && try=$(mktemp -d "$memory/libdat-XXXXXX") || return 0
-	! cp /bin/true "$try" 2> /dev/null || ! "$try/true" 2> /dev/null || export TMPDIR=$memory
-	rm -rf "$try"
-}
-
 # test_in BUILD STAGE MAKE-ARGS...: runs tests in build/BUILD and counts them. Another ./check that
 # would run tests there waits.
 test_in() { alone "build/$1.tests.lock" test_alone "$@"; }
@@ -125,7 +113,6 @@ test_alone() {
 	esac
 	find "$dir" \( -name '*.trs' -o -path '*/tests/*.log' \) -delete
 	export TIMES=$PWD/$log/$stage.times
-	[ "$stage" = packages ] || temporary_in_memory
 	make -C "$dir" --no-print-directory -j"$tests_at_once" \
 		SH_LOG_COMPILER="$limit ${LIMIT:-900} bash" "$@"
 	status=$?

@@ -2,7 +2,6 @@
 # By an ordinary user without any capability, as in a container: processes run on one fabric, are
 # killed and kept apart, take turns, whether they may reach into each other's memory or not.
 # CONTAINER_SUITES: scripts of this folder that run whole so, too (campaign.sh).
-export TMPDIR=/tmp # it mounts over /dev/shm
 . "$(dirname "$0")/../datsim/begin.sh"
 container=$top/tests/processes/container
 needs "$container"

@@ -6,7 +6,7 @@
 #ifndef TESTS_SUPPORT_RUNTIME_H
 #define TESTS_SUPPORT_RUNTIME_H
 
-/* Make it, as libdat-NAME-XXXXXX in $TMPDIR or /tmp. */
+/* Make it, as /tmp/libdat-NAME-XXXXXX. */
 void runtime_begin(const char *name);
 /* Its path, until it is removed */
 const char *runtime_folder(void);
