@@ -2,11 +2,6 @@
 # datsim explore of several programs in lockstep: it finds planted bugs, by faults, by the order of
 # turns alone, and by both together; its replays fail alike, and it reports nothing about the same
 # pairs without the bug. RUNS: schedules of each correct pair; AGAIN: replays.
-# Programs start much sooner where the fabric's file is in memory.
-if [ -w /dev/shm ]; then
-	TMPDIR=/dev/shm
-	export TMPDIR
-fi
 . "$(dirname "$0")/begin.sh"
 planted=$top/tests/planted/pairs
 where=$planted
