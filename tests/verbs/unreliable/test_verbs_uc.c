@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Queue pairs of type UC: what arrives, and what is dropped without a word to its sender. */
+#include <stdlib.h>
+
 #include "letters.h"
 
 #include <errno.h>
@@ -192,6 +194,23 @@ START_TEST(a_lost_packet_takes_its_message_along_and_no_other)
 }
 END_TEST
 
+/* Where payloads land in stages, a packet leaves when the one before it is over. */
+START_TEST(a_message_behind_a_lost_one_goes_on_where_payloads_land_late)
+{
+	setenv("DATSIM_HOSTILE", "placement=tail", 1);
+	begin_with_faults("packets=SEND nth=1 verdict=drop", IBV_QPT_UC);
+	unsetenv("DATSIM_HOSTILE");
+	ck_assert_int_eq(verbs_recv(&b, 1, 0, 100), 0);
+	for (int i = 0; i < 2; i++)
+		ck_assert_int_eq(verbs_send(&a, &b, IBV_WR_SEND, 100, 0), 0);
+	expect(&a, IBV_WC_SUCCESS);
+	expect(&a, IBV_WC_SUCCESS);
+	expect(&b, IBV_WC_SUCCESS);
+	expect_nothing(&b);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_connected_qp_sends_and_writes_without_an_answer, 1, NULL);
@@ -201,6 +220,7 @@ static void fill(Suite *suite)
 	unit_add(suite, what_waits_in_SQD_goes_to_the_address_that_is_set_there, 1, NULL);
 	unit_add(suite, a_failure_in_SQD_ends_the_pause, 1, NULL);
 	unit_add(suite, a_lost_packet_takes_its_message_along_and_no_other, 1, NULL);
+	unit_add(suite, a_message_behind_a_lost_one_goes_on_where_payloads_land_late, 1, NULL);
 }
 
 UNIT_SUITE("verbs_uc")
