@@ -189,6 +189,30 @@ START_TEST(Q6_a_request_without_a_packet_in_flight_gets_a_timer)
 }
 END_TEST
 
+/* Its packet goes on when the hold ends, or when it is the next one of its train. */
+START_TEST(Q6_a_request_whose_packet_is_kept_gets_no_timer)
+{
+	struct emu_fabric *fab = world->fab;
+	emu_ref *const lists[] = { &fab->link[1].held, &fab->qp[SENDER].held,
+				   &fab->qp[SENDER].early };
+	emu_ref ref = emu_pool_alloc(world, sizeof(struct emu_held));
+
+	ck_assert_uint_ne(ref, 0);
+	connect_qps();
+	*(struct emu_held *)emu_at(world, ref) = (struct emu_held){
+		.event = { .order = EMU_EV_DATA, .qp = RECEIVER, .epoch = EPOCH + RECEIVER },
+	};
+	fab->links.high = 1;
+	*lists[_i] = ref;
+	expect_resumed(false);
+	*lists[_i] = 0;
+	expect_resumed(true);
+	fab->links.high = 0;
+	emu_pool_free(fab, ref, sizeof(struct emu_held));
+	forget_qps();
+}
+END_TEST
+
 START_TEST(Q6_a_request_whose_timer_was_lost_gets_another)
 {
 	struct emu_qp *sender = &world->fab->qp[SENDER];
@@ -411,6 +435,7 @@ static void fill(Suite *suite)
 			    Q6_packets_of_an_event_stay_when_the_process_dies_later_in_the_section,
 			    0, 2);
 	tcase_add_test(tcase, Q6_completions_of_an_event_in_which_a_process_dies_are_taken_back);
+	tcase_add_loop_test(tcase, Q6_a_request_whose_packet_is_kept_gets_no_timer, 0, 3);
 	tcase_add_test(tcase, Q6_a_request_whose_timer_was_lost_gets_another);
 	tcase_add_loop_test(tcase, a_connection_whose_end_a_link_holds_gets_no_other, 0, 2);
 	tcase_add_test(tcase, Q6_no_timer_runs_without_a_request_or_without_a_peer);
