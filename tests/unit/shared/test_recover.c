@@ -5,6 +5,7 @@
  * that cannot be is dropped for all, and an upcall about no operation is not made.
  */
 
+#include "emu/cm.h"
 #include "emu/cq.h"
 #include "emu/fabric/arena.h"
 #include "emu/fabric/queue.h"
@@ -45,7 +46,8 @@ enum {
 	IN_QUEUE = 1, /* its event is in the queue, */
 	IN_INBOX,     /* in a process's inbox, */
 	AS_UPCALL,    /* nowhere: the inbox has another message that bears its number */
-	ARRIVED,      /* its listener has it and has not answered */
+	ARRIVED,      /* its listener has it and has not answered, */
+	ANSWERED,     /* or has, and the reply is gone */
 	REQUESTS,
 };
 
@@ -87,7 +89,9 @@ START_TEST(requests_whose_event_is_gone_are_refused_and_no_others)
 	fab->conns.high = REQUESTS;
 	for (uint32_t i = 1; i < REQUESTS; i++)
 		fab->conn[i] = (struct emu_conn){ .head.live = 1, .from = ADAPTER, .to = ADAPTER };
-	fab->conn[ARRIVED].arrived = true;
+	fab->conn[ARRIVED].arrived = fab->conn[ANSWERED].arrived = true;
+	emu_cm_reply(world, ANSWERED, 0);
+	fab->events = 0;
 	emu_schedule(world, fab->now, EMU_EV_CM_REQUEST, 0, 0, IN_QUEUE, 0);
 	leave_request(IN_INBOX);
 	leave_upcall(AS_UPCALL);
@@ -96,6 +100,7 @@ START_TEST(requests_whose_event_is_gone_are_refused_and_no_others)
 	ck_assert(!is_refused(IN_INBOX));
 	ck_assert(is_refused(AS_UPCALL));
 	ck_assert(!is_refused(ARRIVED));
+	ck_assert(is_refused(ANSWERED));
 	memset(fab->conn, 0, (REQUESTS + 1) * sizeof(*fab->conn));
 	fab->conns.high = 0;
 	emu_process(world, OTHER)->inbox = 0;
