@@ -232,10 +232,12 @@ void emu_retry_half_open(struct emu_world *w, struct emu_qp *qp)
 	emu_retry_on(w, qp);
 }
 
+/* One that does not know of the connection yet ends; an active side has no peer yet. */
 static void lost_end(struct emu_world *w, struct emu_qp *qp)
 {
 	if (qp && qp->state == EMU_QP_CONNECTING)
-		emu_qp_end(w, qp, NIC_END_ACCEPT_FAILED, EMU_EV_NONE);
+		emu_qp_end(w, qp, qp->peer ? NIC_END_ACCEPT_FAILED : NIC_END_DISCONNECTED,
+			   EMU_EV_NONE);
 	else if (qp)
 		emu_retry_half_open(w, qp);
 }

@@ -7,6 +7,7 @@
  *	stays          does not take its registration back
  *	opens NAME...  opens adapters in its init, one after the other
  *	refuses        every open
+ *	leaves NAME    opens an adapter in its fini, before it takes its registration back
  */
 #include <stdlib.h>
 #include <string.h>
@@ -150,6 +151,8 @@ void dat_provider_fini(const DAT_PROVIDER_INFO *info)
 {
 	sample_log.finis++;
 	sample_log.fini_info = *info;
+	if (starts_with(sample_log.data, "leaves "))
+		open_others(sample_log.data + strlen("leaves "));
 	if (!starts_with(sample_log.data, "stays"))
 		dat_registry_remove_provider(&table, info);
 }

@@ -10,7 +10,7 @@ struct sample_log {
 	char *data; /* what the last init was given */
 	DAT_PROVIDER_INFO info;
 	DAT_PROVIDER_INFO fini_info;
-	int inner; /* DAT_RETURN of what the last init called on the side */
+	int inner; /* DAT_RETURN of what the last init or fini called on the side */
 };
 
 #endif /* TESTS_PROVIDER_SAMPLE_H */

@@ -229,6 +229,58 @@ START_TEST(a_peer_left_connected_can_disconnect)
 }
 END_TEST
 
+/* ---- the end, before both sides know of the connection ---- */
+
+static void overtake_cm(const char *from, DAT_UINT64 nth)
+{
+	fault((DAT_SIM_FAULT){ .from = from,
+			       .packets = CM,
+			       .nth = nth,
+			       .verdict = DAT_SIM_REORDER,
+			       .delay_ns = 20 * RETRY_NS });
+}
+
+/* w.a's EP connects, and w.b's has accepted: both wait. */
+static void accept_late(void)
+{
+	DAT_PSP_HANDLE psp = listen_at(&w.b, QUAL);
+
+	w.a.ep = plain_ep(&w.a);
+	w.b.ep = plain_ep(&w.b);
+	must(try_connect(w.a.ep, &w.b, QUAL, DAT_TIMEOUT_INFINITE));
+	advance_us(3);
+	must(dat_cr_accept(expect_request(w.b.cr, psp), w.b.ep, 0, NULL));
+	must(dat_psp_free(psp));
+}
+
+START_TEST(E5_a_lost_disconnect_fails_an_accept_that_waits_for_the_word)
+{
+	overtake_cm("emu0", 2);
+	drop(DISCONNECT, 0);
+	accept_late();
+	advance_us(3);
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	must(dat_ep_disconnect(w.a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	expect_end(&w.a, DAT_CONNECTION_EVENT_DISCONNECTED);
+	run_quiet(); /* the word comes after the last try of the disconnect */
+	expect_end(&w.b, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+	expect_no_event(w.b.connect);
+}
+END_TEST
+
+START_TEST(E5_a_lost_disconnect_ends_a_connect_that_waits_for_the_reply)
+{
+	overtake_cm("emu1", 1);
+	drop(DISCONNECT, 0);
+	accept_late();
+	must(dat_ep_disconnect(w.b.ep, DAT_CLOSE_ABRUPT_FLAG));
+	expect_end(&w.b, DAT_CONNECTION_EVENT_DISCONNECTED);
+	run_quiet(); /* the reply comes after the last try of the disconnect */
+	expect_end(&w.a, DAT_CONNECTION_EVENT_DISCONNECTED);
+	expect_no_event(w.a.connect);
+}
+END_TEST
+
 /* ---- a dead host ---- */
 
 static void kill_b(void)
@@ -284,6 +336,8 @@ static void fill(Suite *suite)
 	unit_test_all(suite, a_lost_disconnect_is_sent_again);
 	unit_test_all(suite, a_disconnect_that_never_arrives_leaves_the_peer_connected);
 	unit_add(suite, a_peer_left_connected_can_disconnect, 2, setup_sides);
+	unit_test(suite, E5_a_lost_disconnect_fails_an_accept_that_waits_for_the_word);
+	unit_test(suite, E5_a_lost_disconnect_ends_a_connect_that_waits_for_the_reply);
 	unit_test_all(suite, a_dead_host_breaks_who_sends_to_it);
 	unit_test_all(suite, E4_a_dead_host_does_not_answer);
 }

@@ -260,6 +260,33 @@ START_TEST(a_refusal_that_overtakes_an_answer_waits_for_it)
 }
 END_TEST
 
+/*
+ * On iwarp a Write may overtake. A Read behind what it overtook will have no answer, and one before
+ * that has.
+ */
+START_TEST(a_refusal_waits_for_no_answer_behind_what_it_overtook)
+{
+	DAT_RMR_TRIPLET bad = remote(&w.b, 3, SHORT);
+
+	rdma_pair(4, 4);
+	bad.rmr_context ^= 0xff;
+	fill_slot(&w.b, 21, 8);
+	must(dat_sim_set_link(w.sim, "emu1", "emu0", LATENCY_NS, 1000000));
+	must(dat_sim_hold_message(w.a.ep, _i ? 2 : 1, 0));
+	if (_i)
+		post_read(&w.a, w.a.ep, 11, remote(&w.b, 21, LONG));
+	post_send(&w.a, w.a.ep, 12, SHORT);
+	post_read(&w.a, w.a.ep, 13, remote(&w.b, 21, LONG));
+	post_write(&w.a, w.a.ep, 1, bad);
+	run_quiet();
+	if (_i)
+		expect_dto(w.a.request, w.a.ep, 11, DAT_DTO_SUCCESS);
+	expect_dto(w.a.request, w.a.ep, 12, DAT_DTO_ERR_FLUSHED);
+	expect_dto(w.a.request, w.a.ep, 13, DAT_DTO_ERR_FLUSHED);
+	expect_refused(DAT_DTO_ERR_REMOTE_ACCESS, 1);
+}
+END_TEST
+
 START_TEST(a_failure_is_told_even_if_success_would_not_be)
 {
 	DAT_RMR_TRIPLET bad = remote(&w.b, 3, SHORT);
@@ -291,6 +318,8 @@ static void fill(Suite *suite)
 	unit_test_loop_all(
 		suite, what_came_before_a_refusal_succeeds_and_what_comes_after_is_flushed, BOTH);
 	unit_test_loop_all(suite, a_refusal_that_overtakes_an_answer_waits_for_it, BOTH);
+	unit_add(suite, a_refusal_waits_for_no_answer_behind_what_it_overtook, 2,
+		 setup_sides_iwarp);
 	unit_test_loop_all(suite, a_failure_is_told_even_if_success_would_not_be, BOTH);
 }
 

@@ -368,49 +368,19 @@ START_TEST(G7_a_line_of_ours_does_not_excuse_those_behind_it)
 }
 END_TEST
 
-/* ---- manual registration ---- */
-
-static DAT_RETURN open_nothing(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
-			       DAT_IA_HANDLE *ia)
+/* A library that is being shut down does not stand for its name; the dat.conf does. */
+START_TEST(page_the_version_of_a_library_that_leaves_does_not_count)
 {
-	static DAT_PROVIDER *object;
-	(void)name;
-	(void)qlen;
-	(void)async;
-	*ia = &object;
-	return DAT_SUCCESS;
-}
+	DAT_EVD_HANDLE async = NO_HANDLE;
+	DAT_IA_HANDLE ia;
 
-START_TEST(page_errors_of_add_and_remove)
-{
-	static DAT_PROVIDER table, other;
-	DAT_PROVIDER_INFO info = { .ia_name = "mine0", .dapl_version_major = 1 }, bad = info;
-
-	table.ia_open_func = open_nothing;
-	must_fail(dat_registry_add_provider(NULL, &info), DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
-	must_fail(dat_registry_add_provider(&table, NULL), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	bad.ia_name[0] = '\0';
-	must_fail(dat_registry_add_provider(&table, &bad), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	memset(bad.ia_name, 'x', sizeof(bad.ia_name));
-	must_fail(dat_registry_add_provider(&table, &bad), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	must_fail(dat_registry_remove_provider(&table, &bad), DAT_INVALID_PARAMETER,
-		  DAT_INVALID_ARG2);
-	must_fail(dat_registry_remove_provider(&table, &info), DAT_INVALID_PARAMETER,
-		  DAT_INVALID_ARG2);
-	must(dat_registry_add_provider(&table, &info));
-	must_fail(dat_registry_add_provider(&table, &info), DAT_PROVIDER_ALREADY_REGISTERED,
-		  DAT_NO_SUBTYPE);
-	must_fail(dat_registry_add_provider(&other, &info), DAT_PROVIDER_ALREADY_REGISTERED,
-		  DAT_NO_SUBTYPE);
-	must_fail(dat_registry_remove_provider(NULL, &info), DAT_INVALID_PARAMETER,
-		  DAT_INVALID_ARG1);
-	must_fail(dat_registry_remove_provider(&table, NULL), DAT_INVALID_PARAMETER,
-		  DAT_INVALID_ARG2);
-	must_fail(dat_registry_remove_provider(&other, &info), DAT_INVALID_PARAMETER,
-		  DAT_INVALID_ARG2);
-	must(dat_registry_remove_provider(&table, &info));
-	must_fail(dat_registry_remove_provider(&table, &info), DAT_INVALID_PARAMETER,
-		  DAT_INVALID_ARG2);
+	conf_text("sample0 u1.1 threadsafe default \"%s\" dapl.1.2 \"leaves sample0\" \"\"\n",
+		  library("sample"));
+	must(dat_ia_openv(sample0, 8, &async, &ia, 1, 1, DAT_TRUE));
+	conf_text("sample0 u1.2 threadsafe default libdat.so.1 dapl.1.2 emu0 \"\"\n");
+	close_ia(ia);
+	expect_log(1, 1, 1, 1);
+	must((DAT_RETURN)sample_log()->inner); /* of version 1.2 */
 }
 END_TEST
 
@@ -483,7 +453,7 @@ static void fill(Suite *suite)
 		page_an_open_that_the_provider_refuses_is_refused,
 		page_a_library_that_is_not_thread_safe_serves_nobody_who_asks_for_it,
 		G7_a_line_of_ours_does_not_excuse_those_behind_it,
-		page_errors_of_add_and_remove,
+		page_the_version_of_a_library_that_leaves_does_not_count,
 		page_a_loaded_name_in_use_stays,
 		G7_threads_open_and_close_at_once,
 	};

@@ -174,6 +174,52 @@ START_TEST(G3_wild_values_are_no_handles_beside_a_foreign_adapter_either)
 }
 END_TEST
 
+/* ---- manual registration ---- */
+
+static DAT_RETURN open_nothing(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
+			       DAT_IA_HANDLE *ia)
+{
+	static DAT_PROVIDER *object;
+	(void)name;
+	(void)qlen;
+	(void)async;
+	*ia = &object;
+	return DAT_SUCCESS;
+}
+
+START_TEST(page_errors_of_add_and_remove)
+{
+	static DAT_PROVIDER table, other;
+	DAT_PROVIDER_INFO mine = { .ia_name = "mine0", .dapl_version_major = 1 }, bad = mine;
+
+	table.ia_open_func = open_nothing;
+	must_fail(dat_registry_add_provider(NULL, &mine), DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+	must_fail(dat_registry_add_provider(&table, NULL), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	bad.ia_name[0] = '\0';
+	must_fail(dat_registry_add_provider(&table, &bad), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	memset(bad.ia_name, 'x', sizeof(bad.ia_name));
+	must_fail(dat_registry_add_provider(&table, &bad), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	must_fail(dat_registry_remove_provider(&table, &bad), DAT_INVALID_PARAMETER,
+		  DAT_INVALID_ARG2);
+	must_fail(dat_registry_remove_provider(&table, &mine), DAT_INVALID_PARAMETER,
+		  DAT_INVALID_ARG2);
+	must(dat_registry_add_provider(&table, &mine));
+	must_fail(dat_registry_add_provider(&table, &mine), DAT_PROVIDER_ALREADY_REGISTERED,
+		  DAT_NO_SUBTYPE);
+	must_fail(dat_registry_add_provider(&other, &mine), DAT_PROVIDER_ALREADY_REGISTERED,
+		  DAT_NO_SUBTYPE);
+	must_fail(dat_registry_remove_provider(NULL, &mine), DAT_INVALID_PARAMETER,
+		  DAT_INVALID_ARG1);
+	must_fail(dat_registry_remove_provider(&table, NULL), DAT_INVALID_PARAMETER,
+		  DAT_INVALID_ARG2);
+	must_fail(dat_registry_remove_provider(&other, &mine), DAT_INVALID_PARAMETER,
+		  DAT_INVALID_ARG2);
+	must(dat_registry_remove_provider(&table, &mine));
+	must_fail(dat_registry_remove_provider(&table, &mine), DAT_INVALID_PARAMETER,
+		  DAT_INVALID_ARG2);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_test(suite, page_a_provider_is_registered_though_ours_cannot_be_chosen);
@@ -181,6 +227,7 @@ static void fill(Suite *suite)
 	unit_test(suite, page_a_provider_of_another_version_is_told);
 	unit_test(suite, G3_an_adapter_whose_provider_cannot_open_it_is_refused);
 	unit_test(suite, page_a_provider_with_an_open_adapter_stays);
+	unit_test(suite, page_errors_of_add_and_remove);
 	unit_test(suite, G3_wild_values_are_no_handles_beside_a_foreign_adapter_either);
 }
 

@@ -177,6 +177,31 @@ START_TEST(a_payload_knows_its_completion)
 }
 END_TEST
 
+/* The payload is lost. Its completion was polled, and its place in the ring has a later one. */
+START_TEST(a_completion_that_was_polled_leaves_later_ones_alone)
+{
+	struct emu_cq *cq = &fab->cq[RECV_CQ];
+	const struct emu_lost lost = { .qp = QP, .opcode = NIC_OP_SEND, .number = 1 };
+	struct emu_cqe *cqe;
+
+	cq->ring = emu_pool_alloc(world, 4 * sizeof(*cqe));
+	ck_assert_uint_ne(cq->ring, 0);
+	cqe = emu_at(world, cq->ring);
+	cqe[1] = (struct emu_cqe){ .qp = QP, .opcode = NIC_OP_RECV, .status = NIC_WC_SUCCESS };
+	cq->mask = 3;
+	cq->put = 6;
+	cq->get = 2;
+	emu_inbox_lose(world, &lost);
+	ck_assert_int_eq(cqe[1].status, NIC_WC_SUCCESS);
+	cq->put = 2;
+	cq->get = 1;
+	emu_inbox_lose(world, &lost);
+	ck_assert_int_eq(cqe[1].status, NIC_WC_LOCAL_PROTECTION);
+	emu_pool_free(fab, cq->ring, 4 * sizeof(*cqe));
+	*cq = (struct emu_cq){ 0 };
+}
+END_TEST
+
 /* ---- which process runs a packet ---- */
 
 /*
@@ -446,6 +471,7 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, a_payload_that_finds_no_room_is_no_message);
 	tcase_add_test(tcase, a_payload_without_its_message_is_given_back);
 	tcase_add_loop_test(tcase, a_payload_knows_its_completion, 0, 4);
+	tcase_add_test(tcase, a_completion_that_was_polled_leaves_later_ones_alone);
 	tcase_add_loop_test(
 		tcase, a_packet_that_was_left_here_goes_on_unless_it_is_the_atomic_expected_next, 0,
 		5);

@@ -5,6 +5,7 @@
  * that cannot be is dropped for all, and an upcall about no operation is not made.
  */
 
+#include "emu/cm.h"
 #include "emu/cq.h"
 #include "emu/fabric/arena.h"
 #include "emu/fabric/queue.h"
@@ -45,7 +46,8 @@ enum {
 	IN_QUEUE = 1, /* its event is in the queue, */
 	IN_INBOX,     /* in a process's inbox, */
 	AS_UPCALL,    /* nowhere: the inbox has another message that bears its number */
-	ARRIVED,      /* its listener has it and has not answered */
+	ARRIVED,      /* its listener has it and has not answered, */
+	ANSWERED,     /* or has, and the reply is gone */
 	REQUESTS,
 };
 
@@ -87,7 +89,9 @@ START_TEST(requests_whose_event_is_gone_are_refused_and_no_others)
 	fab->conns.high = REQUESTS;
 	for (uint32_t i = 1; i < REQUESTS; i++)
 		fab->conn[i] = (struct emu_conn){ .head.live = 1, .from = ADAPTER, .to = ADAPTER };
-	fab->conn[ARRIVED].arrived = true;
+	fab->conn[ARRIVED].arrived = fab->conn[ANSWERED].arrived = true;
+	emu_cm_reply(world, ANSWERED, 0);
+	fab->events = 0;
 	emu_schedule(world, fab->now, EMU_EV_CM_REQUEST, 0, 0, IN_QUEUE, 0);
 	leave_request(IN_INBOX);
 	leave_upcall(AS_UPCALL);
@@ -96,6 +100,7 @@ START_TEST(requests_whose_event_is_gone_are_refused_and_no_others)
 	ck_assert(!is_refused(IN_INBOX));
 	ck_assert(is_refused(AS_UPCALL));
 	ck_assert(!is_refused(ARRIVED));
+	ck_assert(is_refused(ANSWERED));
 	memset(fab->conn, 0, (REQUESTS + 1) * sizeof(*fab->conn));
 	fab->conns.high = 0;
 	emu_process(world, OTHER)->inbox = 0;
@@ -185,6 +190,30 @@ START_TEST(Q6_a_request_without_a_packet_in_flight_gets_a_timer)
 	expect_resumed(in_flight[_i].stalled);
 	emu_inbox_discard(world, OTHER);
 	emu_process(world, OTHER)->used = false;
+	forget_qps();
+}
+END_TEST
+
+/* Its packet goes on when the hold ends, or when it is the next one of its train. */
+START_TEST(Q6_a_request_whose_packet_is_kept_gets_no_timer)
+{
+	struct emu_fabric *fab = world->fab;
+	emu_ref *const lists[] = { &fab->link[1].held, &fab->qp[SENDER].held,
+				   &fab->qp[SENDER].early };
+	emu_ref ref = emu_pool_alloc(world, sizeof(struct emu_held));
+
+	ck_assert_uint_ne(ref, 0);
+	connect_qps();
+	*(struct emu_held *)emu_at(world, ref) = (struct emu_held){
+		.event = { .order = EMU_EV_DATA, .qp = RECEIVER, .epoch = EPOCH + RECEIVER },
+	};
+	fab->links.high = 1;
+	*lists[_i] = ref;
+	expect_resumed(false);
+	*lists[_i] = 0;
+	expect_resumed(true);
+	fab->links.high = 0;
+	emu_pool_free(fab, ref, sizeof(struct emu_held));
 	forget_qps();
 }
 END_TEST
@@ -411,6 +440,7 @@ static void fill(Suite *suite)
 			    Q6_packets_of_an_event_stay_when_the_process_dies_later_in_the_section,
 			    0, 2);
 	tcase_add_test(tcase, Q6_completions_of_an_event_in_which_a_process_dies_are_taken_back);
+	tcase_add_loop_test(tcase, Q6_a_request_whose_packet_is_kept_gets_no_timer, 0, 3);
 	tcase_add_test(tcase, Q6_a_request_whose_timer_was_lost_gets_another);
 	tcase_add_loop_test(tcase, a_connection_whose_end_a_link_holds_gets_no_other, 0, 2);
 	tcase_add_test(tcase, Q6_no_timer_runs_without_a_request_or_without_a_peer);

@@ -161,6 +161,20 @@ static void one_read_too_many(void)
 	run_quiet();
 }
 
+/* The key is bad as well; a responder looks for room for the Read before it looks at its key. */
+static void one_read_too_many_with_a_bad_key(void)
+{
+	DAT_RMR_TRIPLET from;
+
+	connected();
+	post_recv(&w.b, w.b.ep, RECEIVE);
+	inside(w.b.ep)->entry->max_rd_in = 0;
+	from = remote(&w.b, 5, SHORT);
+	from.rmr_context++;
+	post_read(&w.a, w.a.ep, REQUEST, from);
+	run_quiet();
+}
+
 /* dat_ep_post_rdma_read refuses a local buffer that is too small. */
 static void answer_too_long(void)
 {
@@ -245,6 +259,8 @@ static const struct {
 	  BROKEN, BROKEN },
 	{ "TOO_MANY_READS", one_read_too_many, true, true, DAT_DTO_ERR_REMOTE_RESPONDER,
 	  DAT_DTO_ERR_FLUSHED, BROKEN, BROKEN },
+	{ "TOO_MANY_READS", one_read_too_many_with_a_bad_key, true, true,
+	  DAT_DTO_ERR_REMOTE_RESPONDER, DAT_DTO_ERR_FLUSHED, BROKEN, BROKEN },
 	{ "READ_LENGTH", answer_too_long, true, true, DAT_DTO_ERR_LOCAL_LENGTH, DAT_DTO_ERR_FLUSHED,
 	  BROKEN, BROKEN },
 	{ "NO_MEMORY", no_memory, true, true, DAT_DTO_ERR_REMOTE_RESPONDER, DAT_DTO_ERR_LOCAL_EP,

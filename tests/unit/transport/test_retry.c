@@ -116,6 +116,39 @@ START_TEST(a_NAK_for_the_same_packet_again_is_no_progress)
 }
 END_TEST
 
+/* Both connections lose the third packet of their first message; the second one does so late. */
+START_TEST(what_a_NAK_asked_for_is_forgotten_with_the_connection)
+{
+	DAT_COUNT late;
+
+	plain_pair();
+	drop(SEND, 3);
+	post_recv(&w.b, w.b.ep, 20);
+	post_send(&w.a, w.a.ep, 0, LONG);
+	run_quiet();
+	expect_dto(w.a.request, w.a.ep, 0, DAT_DTO_SUCCESS);
+	must(dat_sim_fault_clear(w.sim));
+	must(dat_ep_disconnect(w.a.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	run_quiet();
+	drain(w.a.connect);
+	drain(w.b.connect);
+	drain(w.b.recv);
+	must(dat_ep_reset(w.a.ep));
+	must(dat_ep_reset(w.b.ep));
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+	fault((DAT_SIM_FAULT){ .packets = SEND,
+			       .times = LONG / MTU * RETRIES,
+			       .verdict = DAT_SIM_DROP });
+	late = drop(SEND, 3); /* of those that the other rule lets pass */
+	post_recv(&w.b, w.b.ep, 21);
+	post_send(&w.a, w.a.ep, 1, LONG);
+	run_quiet();
+	expect_dto(w.a.request, w.a.ep, 1, DAT_DTO_SUCCESS);
+	expect_dto(w.b.recv, w.b.ep, 21, DAT_DTO_SUCCESS);
+	ck_assert_uint_eq(fired(late), 1);
+}
+END_TEST
+
 /* The answer to the Read is lost, so the oldest request stays the same. */
 START_TEST(NAKs_that_tell_of_progress_behind_a_read_are_not_counted_either)
 {
@@ -276,6 +309,7 @@ static void fill(Suite *suite)
 	unit_test(suite, NAKs_that_tell_of_progress_are_not_counted_as_retries);
 	unit_test(suite, NAKs_that_tell_of_progress_inside_a_message_are_not_counted_either);
 	unit_test(suite, a_NAK_for_the_same_packet_again_is_no_progress);
+	unit_test(suite, what_a_NAK_asked_for_is_forgotten_with_the_connection);
 	unit_test(suite, NAKs_that_tell_of_progress_behind_a_read_are_not_counted_either);
 	unit_test_loop(suite, an_ACK_ends_the_wait_after_a_NAK_for_an_earlier_copy, 2);
 	unit_test(suite, who_is_left_with_requests_in_flight_finds_out);

@@ -250,6 +250,29 @@ START_TEST(before_that_it_cannot_post)
 }
 END_TEST
 
+START_TEST(reads_beyond_those_agreed_wait_for_their_turn)
+{
+	struct ibv_mr *source, *sink;
+	struct ibv_wc wc;
+
+	cm_begin();
+	cm_connect(); /* with two RDMA Reads at a time */
+	source = rdma_reg_read(cm_server, out, sizeof(out));
+	sink = rdma_reg_write(cm_client, in, sizeof(in));
+	ck_assert(source && sink);
+	for (int i = 0; i < 4; i++)
+		ck_assert_int_eq(rdma_post_read(cm_client, NULL, in, sizeof(in), sink, 0,
+						(uintptr_t)out, source->rkey),
+				 0);
+	for (int i = 0; i < 4; i++)
+		expect_completion(rdma_get_send_comp(cm_client, &wc), &wc, IBV_WC_SUCCESS);
+	ck_assert_str_eq(in, "hello");
+	ck_assert_int_eq(rdma_dereg_mr(source), 0);
+	ck_assert_int_eq(rdma_dereg_mr(sink), 0);
+	cm_end();
+}
+END_TEST
+
 static void expect_disconnected(void)
 {
 	cm_take(RDMA_CM_EVENT_DISCONNECTED);
@@ -344,6 +367,7 @@ static void fill(Suite *suite)
 	unit_add(suite, librdmacm_connects_and_messages_go_both_ways, 1, NULL);
 	unit_add(suite, the_passive_side_may_send_first_once_established, 1, NULL);
 	unit_add(suite, before_that_it_cannot_post, 1, NULL);
+	unit_add(suite, reads_beyond_those_agreed_wait_for_their_turn, 1, NULL);
 	unit_add(suite, a_send_without_a_receive_ends_the_connection, 1, NULL);
 	unit_add(suite, a_bad_key_ends_the_connection, 1, NULL);
 	unit_add(suite, a_disconnect_ends_both_queue_pairs, 1, NULL);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Queue pairs of type UC: what arrives, and what is dropped without a word to its sender. */
+#include <stdlib.h>
+
 #include "letters.h"
 
 #include <errno.h>
@@ -143,6 +145,35 @@ START_TEST(what_waits_in_SQD_goes_to_the_address_that_is_set_there)
 }
 END_TEST
 
+/* A request that has begun fails in state SQD: what waits is flushed, and the pause is over. */
+START_TEST(a_failure_in_SQD_ends_the_pause)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD };
+	struct ibv_mr *own;
+
+	verbs_begin_of(&a, &b, IBV_QPT_UC);
+	ck_assert_int_eq(verbs_recv(&b, 1, 0, 20000), 0);
+	own = a.mr;
+	a.mr = ibv_reg_mr(a.pd, a.buffer, BUFFER, IBV_ACCESS_LOCAL_WRITE);
+	ck_assert_ptr_nonnull(a.mr);
+	ck_assert_int_eq(verbs_send(&a, &b, IBV_WR_SEND, 20000, 0), 0);
+	ck_assert_int_eq(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE), 0);
+	ck_assert_int_eq(ibv_dereg_mr(a.mr), 0);
+	a.mr = own;
+	ck_assert_int_eq(verbs_send(&a, &b, IBV_WR_SEND, 8, 0), 0);
+	expect(&a, IBV_WC_LOC_PROT_ERR);
+	expect(&a, IBV_WC_WR_FLUSH_ERR);
+	ck_assert_int_eq(verbs_send(&a, &b, IBV_WR_SEND, 8, 0), 0);
+	expect(&a, IBV_WC_WR_FLUSH_ERR);
+	attr.qp_state = IBV_QPS_RTS;
+	ck_assert_int_eq(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE), 0);
+	ck_assert_int_eq(verbs_send(&a, &b, IBV_WR_SEND, 8, 0), 0);
+	expect(&a, IBV_WC_SUCCESS);
+	expect(&b, IBV_WC_SUCCESS);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
 START_TEST(a_lost_packet_takes_its_message_along_and_no_other)
 {
 	begin_with_faults("packets=SEND nth=2 verdict=drop", IBV_QPT_UC);
@@ -163,6 +194,23 @@ START_TEST(a_lost_packet_takes_its_message_along_and_no_other)
 }
 END_TEST
 
+/* Where payloads land in stages, a packet leaves when the one before it is over. */
+START_TEST(a_message_behind_a_lost_one_goes_on_where_payloads_land_late)
+{
+	setenv("DATSIM_HOSTILE", "placement=tail", 1);
+	begin_with_faults("packets=SEND nth=1 verdict=drop", IBV_QPT_UC);
+	unsetenv("DATSIM_HOSTILE");
+	ck_assert_int_eq(verbs_recv(&b, 1, 0, 100), 0);
+	for (int i = 0; i < 2; i++)
+		ck_assert_int_eq(verbs_send(&a, &b, IBV_WR_SEND, 100, 0), 0);
+	expect(&a, IBV_WC_SUCCESS);
+	expect(&a, IBV_WC_SUCCESS);
+	expect(&b, IBV_WC_SUCCESS);
+	expect_nothing(&b);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_connected_qp_sends_and_writes_without_an_answer, 1, NULL);
@@ -170,7 +218,9 @@ static void fill(Suite *suite)
 	unit_add(suite, a_packet_of_another_adapter_than_the_path_names_is_dropped, 1, NULL);
 	unit_add(suite, the_last_packet_takes_the_time_of_its_bytes, 1, NULL);
 	unit_add(suite, what_waits_in_SQD_goes_to_the_address_that_is_set_there, 1, NULL);
+	unit_add(suite, a_failure_in_SQD_ends_the_pause, 1, NULL);
 	unit_add(suite, a_lost_packet_takes_its_message_along_and_no_other, 1, NULL);
+	unit_add(suite, a_message_behind_a_lost_one_goes_on_where_payloads_land_late, 1, NULL);
 }
 
 UNIT_SUITE("verbs_uc")
