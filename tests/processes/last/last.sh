@@ -90,6 +90,7 @@ by_passthrough close
 by_passthrough alone
 by_passthrough open --lockstep
 by_passthrough close --lockstep
+by_passthrough alone --lockstep
 if [ -x "$last/last_verbs" ]; then
 	holds "a process ends with its last thread on a private fabric" private helped
 	# The helper waits for nothing when the first thread ends, and has to be woken.
