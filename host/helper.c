@@ -16,9 +16,8 @@
 #include "nic_process.h"
 #include "outside/outside.h"
 
-#define WATCH_NS 40000000ul /* longest time between two checks for dead processes */
-#define TASKS    "/proc/self/task"
-
+#define WATCH_NS   40000000ul /* longest time between two checks for dead processes */
+#define TASKS      "/proc/self/task"
 #define PF_EXITING 4u /* among the kernel's flags of a thread */
 
 struct helper {
@@ -283,6 +282,7 @@ static bool helper_is_last(struct helper *h)
 	if (now - h->looked < WATCH_NS)
 		return false;
 	h->looked = now;
+	process_name_thread(PROCESS_HELPER); /* a function of the program may have named it */
 	return helper_leaves_alone(&lowest) >= 0 && lowest;
 }
 
@@ -296,7 +296,7 @@ static void *helper_exit(void *unused)
 
 /*
  * Handlers of exit may wait for the turn, which needs a helper. So another thread ends the process.
- * Its name has the helper's id, so it counts as a thread of the program, and is the only one.
+ * Its name has the helper's id, so it counts as a thread of the program: no helper ends it again.
  */
 static void helper_end_process(const struct helper *h)
 {
