@@ -16,9 +16,8 @@
 #include "nic_process.h"
 #include "outside/outside.h"
 
-#define WATCH_NS 40000000ul /* longest time between two checks for dead processes */
-#define TASKS    "/proc/self/task"
-
+#define WATCH_NS   40000000ul /* longest time between two checks for dead processes */
+#define TASKS      "/proc/self/task"
 #define PF_EXITING 4u /* among the kernel's flags of a thread */
 
 struct helper {
@@ -31,8 +30,6 @@ struct helper {
 	uint64_t watched; /* monotonic time of the last check for dead processes */
 	uint64_t looked;  /* monotonic time of the last count of this process's threads */
 	bool orphan;      /* no thread joins it: see helper_detach */
-	bool last;        /* the process is to end with this thread */
-	bool exits;       /* it has to, for there are threads of other libraries */
 	sigset_t signals; /* signals that the program has blocked */
 };
 
@@ -269,7 +266,7 @@ int helper_leaves_alone(bool *lowest)
 	return others;
 }
 
-/* No thread joins the helper: an agent that it ran ended the world, or it is the last thread. */
+/* No thread joins the helper: an agent that it ran ended the world. */
 static void helper_detach(struct helper *h)
 {
 	h->backend->helper = NULL;
@@ -281,14 +278,33 @@ static bool helper_is_last(struct helper *h)
 {
 	uint64_t now = backend_monotonic_ns();
 	bool lowest;
-	int others;
 
 	if (now - h->looked < WATCH_NS)
 		return false;
 	h->looked = now;
-	others = helper_leaves_alone(&lowest);
-	h->exits = others > 0;
-	return others >= 0 && lowest;
+	process_name_thread(PROCESS_HELPER); /* a function of the program may have named it */
+	return helper_leaves_alone(&lowest) >= 0 && lowest;
+}
+
+static sigset_t exit_signals;
+static void *helper_exit(void *unused)
+{
+	pthread_sigmask(SIG_SETMASK, &exit_signals, NULL);
+	exit(0);
+	return unused;
+}
+
+/*
+ * Handlers of exit may wait for the turn, which needs a helper. So another thread ends the process.
+ * Its name has the helper's id, so it counts as a thread of the program: no helper ends it again.
+ */
+static void helper_end_process(const struct helper *h)
+{
+	pthread_t thread;
+
+	exit_signals = h->signals;
+	if (pthread_create(&thread, NULL, helper_exit, NULL) == 0)
+		pthread_detach(thread);
 }
 
 /* ---- the thread ---- */
@@ -310,11 +326,8 @@ static void helper_step(struct helper *h)
 	struct backend *b = h->backend;
 	struct nic *nic;
 
-	h->last = helper_first_may_end(b) && helper_is_last(h);
-	if (h->last) {
-		helper_detach(h);
-		return;
-	}
+	if (helper_first_may_end(b) && helper_is_last(h))
+		helper_end_process(h);
 	if (b->shared)
 		helper_watch(h);
 	if (agent_calls_due(b)) {
@@ -367,20 +380,6 @@ static void helper_calls(bool begin)
 		libdat_outside_mine(begin);
 }
 
-static void helper_end_orphan(struct helper *h)
-{
-	/* What follows, glibc's exit(0), is the program's. */
-	if (h->last) {
-		self = NULL;
-		helper_calls(false);
-		pthread_sigmask(SIG_SETMASK, &h->signals, NULL);
-		if (h->exits)
-			exit(0);
-	}
-	pthread_cond_destroy(&h->wake);
-	free(h);
-}
-
 static void *helper_main(void *arg)
 {
 	struct helper *h = arg;
@@ -394,8 +393,10 @@ static void *helper_main(void *arg)
 	while (!h->stop)
 		helper_step(h);
 	backend_release(b);
-	if (h->orphan)
-		helper_end_orphan(h);
+	if (h->orphan) {
+		pthread_cond_destroy(&h->wake);
+		free(h);
+	}
 	return NULL;
 }
 

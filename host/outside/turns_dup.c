@@ -121,9 +121,9 @@ static int get_owner_id(int fd)
 }
 
 /* A lock of an open file description has the owner -1, and one of a process out of sight 0. */
-static int get_lock(int fd, struct flock *lock)
+static int get_lock(int fd, int command, struct flock *lock)
 {
-	int result = REAL(fcntl)(fd, F_GETLK, lock);
+	int result = REAL(fcntl)(fd, command, lock);
 
 	if (result == 0 && lock->l_type != F_UNLCK && lock->l_pid > 0)
 		lock->l_pid = turns_pid_known(lock->l_pid);
@@ -146,7 +146,8 @@ static int fcntl_in_turn(int fd, int command, void *arg)
 	case F_OFD_SETLKW:
 		return lock_record(fd, F_OFD_SETLKW, F_OFD_SETLK, arg);
 	case F_GETLK:
-		return get_lock(fd, arg);
+	case F_OFD_GETLK:
+		return get_lock(fd, command, arg);
 	case F_SETOWN:
 		return set_owner(fd, (pid_t)(intptr_t)arg);
 	case F_GETOWN:

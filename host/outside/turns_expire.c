@@ -22,7 +22,8 @@
 #define TIMERS       64
 #define ID_FIRST     0x10000 /* signals of the kernel's own timers carry lower ids */
 #define PENDING_MOST 64
-#define STATUS_MOST  4096 /* of /proc/self/task/TID/status, as far as it is read */
+#define OF_FUNCTIONS "functions" /* the name of the thread that keeps its process alive */
+#define STATUS_MOST  4096        /* of /proc/self/task/TID/status, as far as it is read */
 
 /* Of the signal that a timer of SIGEV_THREAD_ID has sent, in place of a number of overruns. */
 enum {
@@ -41,8 +42,9 @@ static struct timer {
 	int missed;          /* the overrun count of the last expiration */
 	int queued;          /* expirations since the signal that is pending, see above */
 } timers[TIMERS];
-static bool watched;   /* the thread that waits for expirations exists */
-static bool functions; /* there has been a timer with a function */
+static bool watched;      /* the thread that waits for expirations exists */
+static pthread_t watcher; /* that thread */
+static bool functions;    /* there has been a timer with a function */
 
 static void forget_timers(void)
 {
@@ -79,7 +81,6 @@ static void queue_signal(const siginfo_t *info)
  * A timer has at most one signal pending, with the count of the expirations after the first. So a
  * signal of this timer that is still pending is taken back, and its count is added to that of the
  * new one. sigtimedwait returns pending signals of other senders, too; they are sent again.
- * A signal for one thread (SIGEV_THREAD_ID) cannot be taken back: each expiration adds another one.
  */
 static void take_back(siginfo_t *info)
 {
@@ -213,17 +214,17 @@ static int create_as_program(pthread_t *thread, const pthread_attr_t *attr, void
 	return create(thread, attr, run, arg);
 }
 
-static int create_thread(const pthread_attr_t *attr, void *(*run)(void *), void *arg)
+static int create_thread(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+			 void *arg)
 {
 	sigset_t all, before;
-	pthread_t thread;
 	int err;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = create_as_program(&thread, attr, run, arg);
+	err = create_as_program(thread, attr, run, arg);
 	if (!err)
-		pthread_detach(thread);
+		pthread_detach(*thread);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return err;
 }
@@ -249,11 +250,12 @@ static void *give_notice(void *arg)
 static void start_function(struct timer *t)
 {
 	struct notice *notice = malloc(sizeof(*notice));
+	pthread_t thread;
 
 	if (!notice)
 		return;
 	*notice = (struct notice){ t->event.sigev_notify_function, t->event.sigev_value };
-	if (create_thread(&t->attr, give_notice, notice))
+	if (create_thread(&thread, &t->attr, give_notice, notice))
 		free(notice);
 }
 
@@ -300,7 +302,10 @@ static void *watch_timers(void *unused)
 	uint64_t left;
 
 	do
-		process_name_thread(functions ? "functions" : PROCESS_TIMERS);
+		if (functions)
+			prctl(PR_SET_NAME, OF_FUNCTIONS);
+		else
+			process_name_thread(PROCESS_TIMERS);
 	while (expire_all(&left) && turns_let_others(left, false));
 	watched = false;
 	return unused;
@@ -341,7 +346,7 @@ static bool copy_attr(pthread_attr_t *to, const pthread_attr_t *from)
 static bool begin_watch(void)
 {
 	if (!watched)
-		watched = create_thread(NULL, watch_timers, NULL) == 0;
+		watched = create_thread(&watcher, NULL, watch_timers, NULL) == 0;
 	return watched;
 }
 
@@ -367,7 +372,11 @@ static bool make_timer(clockid_t clock, const struct sigevent *event, timer_t *i
 		t->used = false;
 		return false;
 	}
-	functions |= t->event.sigev_notify == SIGEV_THREAD;
+	if (t->event.sigev_notify == SIGEV_THREAD) {
+		functions = true;
+		/* The process may be about to end, before the thread has a turn. */
+		pthread_setname_np(watcher, OF_FUNCTIONS);
+	}
 	*id = (timer_t)t;
 	return true;
 }

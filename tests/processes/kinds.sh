@@ -31,6 +31,7 @@ title() {
 	copies) echo "a timer is known by each of its descriptors" ;;
 	exec) echo "a parent hears at once that its child's descriptors were closed by exec" ;;
 	greedy) echo "a process that waits only with a shared lock held leaves it to others" ;;
+	kept) echo "a timer with a function keeps a process alive, however late it is made" ;;
 	killed) echo "a process that is killed has ended before time passes" ;;
 	last) echo "a timer does not keep a process alive whose first thread has ended" ;;
 	left) echo "a run waits for a process that outlives its parent" ;;
@@ -51,7 +52,7 @@ forks_badly() {
 	[ "$1" != c11 ] && [ "$1" != moves ] && ${NM:-nm} "$datsim" | grep -qE '__(asan|tsan)_init'
 }
 
-kinds_all="alarm barrier c11 closes copies exec greedy killed last left
+kinds_all="alarm barrier c11 closes copies exec greedy kept killed last left
 	moves owners popen queues records sender shared timers"
 for kind in $kinds_all; do
 	if has_verbs && forks_badly "$kind"; then

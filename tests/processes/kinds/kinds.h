@@ -31,6 +31,7 @@ int run_records(void);
 
 /* ---- kinds_last.c ---- */
 
+int run_kept(void);
 int run_last(void);
 
 /* ---- kinds_timers.c ---- */

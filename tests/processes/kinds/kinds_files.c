@@ -218,6 +218,9 @@ int run_owners(void)
 	if (child == 0) {
 		must(fcntl(fileno(file), F_GETLK, &lock) == 0, "no answer");
 		must(lock.l_type == F_WRLCK && lock.l_pid == getppid(), "another owner of it");
+		lock.l_pid = 0;
+		must(fcntl(fileno(file), F_OFD_GETLK, &lock) == 0, "no answer to a description");
+		must(lock.l_type == F_WRLCK && lock.l_pid == getppid(), "another one for that");
 		exit(0);
 	}
 	must(waitpid(child, NULL, 0) == child, "no end of the child");

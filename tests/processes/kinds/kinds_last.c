@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* kinds_last.c - the first thread calls pthread_exit, and the others go on, but not a timer. */
+/*
+ * kinds_last.c - the first thread calls pthread_exit, and the others go on, but not a timer, unless
+ * it runs a function.
+ */
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -69,5 +73,27 @@ int run_last(void)
 	begin_timer();
 	begin_thread("second");
 	begin_thread("third");
+	pthread_exit(NULL);
+}
+
+static void end_process(union sigval value)
+{
+	puts(value.sival_ptr);
+	exit(0);
+}
+
+/* The thread that waits for the timers waits for the first one when the second one is made. */
+int run_kept(void)
+{
+	const struct itimerspec value = { .it_value.tv_nsec = 30000000 };
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD,
+				  .sigev_notify_function = end_process,
+				  .sigev_value.sival_ptr = (void *)"function" };
+	timer_t timer;
+
+	begin_timer();
+	sleep_ms(1);
+	must(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0, "no timer with a function");
+	must(timer_settime(timer, 0, &value, NULL) == 0, "it is not set");
 	pthread_exit(NULL);
 }

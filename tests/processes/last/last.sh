@@ -68,9 +68,11 @@ done
 if [ -x "$last/last_both" ]; then
 	holds "a process ends whose libraries have a helper each" real last_both open
 	holds "and so it does in lockstep" real last_both open --lockstep
+	holds "and so does one that has named the helpers itself" real last_both named
 else
 	cannot "libibverbs is not built" "a process ends whose libraries have a helper each"
 	cannot "libibverbs is not built" "and so it does in lockstep"
+	cannot "libibverbs is not built" "and so does one that has named the helpers itself"
 fi
 DAT_HW_MODULE=$top/passthrough/.libs/passthrough.so
 export DAT_HW_MODULE
@@ -90,6 +92,7 @@ by_passthrough close
 by_passthrough alone
 by_passthrough open --lockstep
 by_passthrough close --lockstep
+by_passthrough alone --lockstep
 if [ -x "$last/last_verbs" ]; then
 	holds "a process ends with its last thread on a private fabric" private helped
 	# The helper waits for nothing when the first thread ends, and has to be woken.
