@@ -127,6 +127,25 @@ START_TEST(page_an_adapter_can_be_opened_again)
 }
 END_TEST
 
+/* What was sent to it before took a minute, and what is sent now has no need to wait for that. */
+START_TEST(an_adapter_that_is_opened_again_has_links_as_new)
+{
+	static const char *const names[] = { "emu0", "emu1" };
+
+	plain_pair();
+	for (int i = 0; i < 2; i++) {
+		must(dat_sim_set_link(w.sim, names[i], names[!i], UINT64_C(60000000000), 0));
+		must(dat_sim_set_link(w.sim, names[i], names[!i], LATENCY_NS, 0));
+	}
+	side_close(&w.b);
+	side_open(&w.b, "emu1");
+	w.a.ep = plain_ep(&w.a);
+	must(try_connect(w.a.ep, &w.b, QUAL, DAT_TIMEOUT_INFINITE));
+	advance_us(3); /* there is no listener */
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+END_TEST
+
 /* ---- G9: limits ---- */
 
 /* Creates objects until one is refused. Returns their number, and the refusal in *ret. */
@@ -328,6 +347,7 @@ static void fill(Suite *suite)
 	unit_test(suite, page_the_peer_of_a_closed_adapter_is_disconnected);
 	unit_test(suite, page_the_handles_of_a_closed_instance_are_stale);
 	unit_test(suite, page_an_adapter_can_be_opened_again);
+	unit_test(suite, an_adapter_that_is_opened_again_has_links_as_new);
 	unit_test(suite, G9_endpoints_end_at_max_eps);
 	unit_test(suite, G9_EVDs_end_at_max_evds);
 	unit_test(suite, G9_EVDs_with_completions_end_too);

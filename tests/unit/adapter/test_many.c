@@ -247,6 +247,23 @@ START_TEST(a_link_that_is_down_stays_down)
 }
 END_TEST
 
+/* None of them can go, so the table has to grow. */
+START_TEST(links_that_are_all_in_use_have_room)
+{
+	plain_pair();
+	open_some();
+	for (uint16_t i = 1; i <= SOME; i++)
+		for (uint16_t j = 1; j <= i; j++) {
+			uint32_t link = emu_link_get(world(), i, j);
+
+			ck_assert_uint_ne(link, 0);
+			emu_link_at(world(), link)->latency_ns = 5000;
+		}
+	ck_assert_uint_eq(world()->fab->links.live, SOME * SOME);
+	close_some();
+}
+END_TEST
+
 /* The way back is as the configuration says, and is kept for the way there. */
 START_TEST(both_ways_of_a_link_stay_where_one_has_a_setting)
 {
@@ -315,6 +332,7 @@ static void fill(Suite *suite)
 	unit_test(suite, links_that_no_one_uses_go);
 	unit_test(suite, a_link_with_a_setting_stays);
 	unit_test(suite, a_link_that_is_down_stays_down);
+	unit_test(suite, links_that_are_all_in_use_have_room);
 	unit_test(suite, both_ways_of_a_link_stay_where_one_has_a_setting);
 	unit_test(suite, a_fabric_grows_in_the_middle_of_traffic);
 	unit_test(suite, links_end);

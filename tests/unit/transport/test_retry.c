@@ -178,6 +178,58 @@ static uint32_t reasons(void)
 	return emu_world_of(nic)->fab->observed;
 }
 
+static uint32_t pool_used(void)
+{
+	struct nic *nic = ((struct handle_slot *)w.a.ia)->object->nic;
+
+	return emu_world_of(nic)->fab->pool_next;
+}
+
+static void hold_and_release(void)
+{
+	post_recvs(&w.b, w.b.ep, 10, 8);
+	hold_link("emu0", "emu1");
+	for (int n = 0; n < 8; n++)
+		post_send(&w.a, w.a.ep, n, LONG);
+	run_quiet();
+	release_link("emu0", "emu1");
+	run_quiet();
+	ck_assert_int_eq(drain(w.a.request), 8);
+	ck_assert_int_eq(drain(w.b.recv), 8);
+}
+
+START_TEST(a_packet_that_was_held_leaves_no_memory_in_use)
+{
+	uint32_t used;
+
+	plain_pair();
+	hold_and_release();
+	used = pool_used();
+	hold_and_release();
+	ck_assert_uint_eq(pool_used(), used);
+}
+END_TEST
+
+/* A late packet is a reason to observe others, and a hold keeps it until its connection ends. */
+START_TEST(a_late_packet_that_is_held_is_forgotten_with_its_connection)
+{
+	plain_pair();
+	fault((DAT_SIM_FAULT){ .packets = SEND,
+			       .nth = 1,
+			       .verdict = DAT_SIM_DELAY,
+			       .delay_ns = 20000 });
+	post_send(&w.a, w.a.ep, 0, SHORT);
+	advance_us(5);
+	must(dat_sim_hold_message(w.a.ep, 1, 0));
+	advance_us(100);
+	must(dat_ep_disconnect(w.a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	run_quiet();
+	must(dat_ep_reset(w.a.ep));
+	must(dat_sim_fault_clear(w.sim));
+	ck_assert_uint_eq(reasons(), 0);
+}
+END_TEST
+
 /*
  * The first copy of a message finds no Receive; the NAK that says so is late. The second copy finds
  * one; its ACK comes after the NAK. The messages behind it are posted during the wait, or after it.
@@ -312,6 +364,8 @@ static void fill(Suite *suite)
 	unit_test(suite, what_a_NAK_asked_for_is_forgotten_with_the_connection);
 	unit_test(suite, NAKs_that_tell_of_progress_behind_a_read_are_not_counted_either);
 	unit_test_loop(suite, an_ACK_ends_the_wait_after_a_NAK_for_an_earlier_copy, 2);
+	unit_test(suite, a_packet_that_was_held_leaves_no_memory_in_use);
+	unit_test(suite, a_late_packet_that_is_held_is_forgotten_with_its_connection);
 	unit_test(suite, who_is_left_with_requests_in_flight_finds_out);
 	unit_test(suite, a_loss_after_a_late_Receive_is_told_by_a_NAK);
 	unit_test_loop(suite, nothing_is_left_of_a_loss_that_is_over, COUNT(troubles));
