@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Processes that programs leave: orphans.h. */
 #include "orphans.h"
+#include "startup.h"
 
 #include <dirent.h>
 #include <signal.h>
@@ -15,31 +16,20 @@
 
 #include <dat/sim.h>
 
-#include "tools/datsim/files.h"
-
 #define PASSES_MOST 64   /* of processes that have children, which have children ... */
 #define LOOKS_MOST  1000 /* at a fabric whose processes end: 5 seconds */
 #define LOOK_NS     5000000
 #define ASKS_MOST   400 /* looks at children that have been asked to end */
 #define ASKED_MOST  64  /* children that are asked only once */
 
-/* The parent of a process, by "PID (NAME) STATE PARENT ..."; 0: unknown. */
-static pid_t parent_of(const char *pid)
+/* 0: unknown */
+static pid_t parent_of(pid_t pid)
 {
-	struct text stat = { 0 }, path = { 0 }, error = { 0 };
-	const char *behind;
-	int parent = 0;
+	char text[STARTUP_STAT];
+	const char *behind = startup_stat(pid, text, sizeof(text));
+	int parent;
 
-	text_add(&path, "/proc/%s/stat", pid);
-	if (read_whole(text_of(&path), 4096, &stat, &error)) {
-		behind = strrchr(text_of(&stat), ')');
-		if (!behind || sscanf(behind + 1, " %*c %d", &parent) != 1)
-			parent = 0;
-	}
-	text_free(&error);
-	text_free(&path);
-	text_free(&stat);
-	return parent;
+	return behind && sscanf(behind, " %*c %d", &parent) == 1 ? parent : 0;
 }
 
 static bool is_kept(pid_t pid, const pid_t *kept, int n)
@@ -59,7 +49,7 @@ static void each_child(void (*take)(pid_t pid, void *ctx), void *ctx)
 
 	while (all && (one = readdir(all))) {
 		pid = (pid_t)strtol(one->d_name, NULL, 10);
-		if (pid > 0 && parent_of(one->d_name) == getpid())
+		if (pid > 0 && parent_of(pid) == getpid())
 			take(pid, ctx);
 	}
 	if (all)

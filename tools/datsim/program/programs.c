@@ -7,6 +7,7 @@
 #include "orphans.h"
 #include "program_script.h"
 #include "programs.h"
+#include "startup.h"
 #include "verbs_path.h"
 
 #include <errno.h>
@@ -23,7 +24,6 @@
 #include <dat/sim.h>
 
 #include "tools/datsim/commands.h"
-#include "tools/datsim/files.h"
 
 #define EXIT_SIGNAL_ABOVE 128
 
@@ -280,21 +280,14 @@ void programs_end_left(const struct programs *programs, const char *fabric)
 /* When a process began, in ticks of the kernel: the 20th word behind the name in its stat. */
 static unsigned long long began_at(pid_t pid)
 {
-	struct text stat = { 0 }, path = { 0 }, error = { 0 };
-	unsigned long long ticks = 0;
-	const char *at = NULL;
+	char text[STARTUP_STAT];
+	const char *at = startup_stat(pid, text, sizeof(text));
 
-	text_add(&path, "/proc/%d/stat", (int)pid);
-	if (read_whole(text_of(&path), 4096, &stat, &error))
-		at = strrchr(text_of(&stat), ')');
-	for (int word = 0; at && word < 20; word++)
-		at = strchr(at + 1, ' ');
-	if (at)
-		ticks = strtoull(at, NULL, 10);
-	text_free(&error);
-	text_free(&path);
-	text_free(&stat);
-	return ticks;
+	for (int word = 0; at && word < 20; word++) {
+		at = strchr(at, ' ');
+		at = at ? at + 1 : NULL;
+	}
+	return at ? strtoull(at, NULL, 10) : 0;
 }
 
 void programs_name_fabric(pid_t pid, char name[FABRIC_NAME])

@@ -80,22 +80,30 @@ static bool has_listener(pid_t pid)
 	       (is_listener(pid, "tcp", &sockets) || is_listener(pid, "tcp6", &sockets));
 }
 
-/* The state that the kernel gives the first thread: 'S' asleep, 'R' running; 0: it is not there. */
-static char state_of(pid_t pid)
+const char *startup_stat(pid_t pid, char *text, size_t size)
 {
-	char path[64], text[512], *end;
+	char path[64], *end;
 	size_t length = 0;
 	FILE *file;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	file = fopen(path, "r");
 	if (file) {
-		length = fread(text, 1, sizeof(text) - 1, file);
+		length = fread(text, 1, size - 1, file);
 		fclose(file);
 	}
 	text[length] = '\0';
 	end = strrchr(text, ')');
-	return end && end[1] == ' ' ? end[2] : '\0';
+	return end ? end + 1 : NULL;
+}
+
+/* The state that the kernel gives the first thread: 'S' asleep, 'R' running; 0: it is not there. */
+static char state_of(pid_t pid)
+{
+	char text[STARTUP_STAT];
+	const char *behind = startup_stat(pid, text, sizeof(text));
+
+	return behind && behind[0] == ' ' ? behind[1] : '\0';
 }
 
 static bool is_busy(pid_t pid)
