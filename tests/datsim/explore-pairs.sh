@@ -27,11 +27,11 @@ cd "$scratch" || exit 99
 ulimit -c 0
 unset UBSAN_OPTIONS
 runs=${RUNS:-10}
-tests=107
+tests=109
 # Programs start slowly then, and each of these starts a dozen of them, or more.
 if ${NM:-nm} "$datsim" | grep -q __asan_init; then
 	runs=${RUNS:-3}
-	tests=89
+	tests=91
 	slow=yes
 fi
 
@@ -483,6 +483,11 @@ exit $?
 END
 expect 4 'hangs' explore --lockstep --runs 3 --faults rnr --hang 0.02 --store hung --no-shrink -- \
 	--node a sh wraps.sh sleep + --node b "$behaves" well
+expect 0 'there is no shared fabric' fabric list
+
+# Nor does a schedule whose process is killed, and cannot remove its fabric.
+expect 137 'is ended by signal 9' explore --lockstep --runs 2 -- \
+	"$behaves" well + sh -c "kill -9 \$PPID"
 expect 0 'there is no shared fabric' fabric list
 cat > kills.sh << 'END'
 #!/bin/sh
