@@ -286,7 +286,7 @@ static bool helper_is_last(struct helper *h)
 	return helper_leaves_alone(&lowest) >= 0 && lowest;
 }
 
-static sigset_t exit_signals;
+static sigset_t exit_signals; /* those that the program blocks: what follows is its own */
 static void *helper_exit(void *unused)
 {
 	pthread_sigmask(SIG_SETMASK, &exit_signals, NULL);

@@ -42,14 +42,14 @@ START_TEST(E9_each_overflow_of_an_EVD_is_told)
 }
 END_TEST
 
-START_TEST(E4_a_request_for_a_closed_adapter_does_not_reach_the_next_one)
+static void ask_a_closed_adapter(const char *next)
 {
 	DAT_EP_HANDLE ep = plain_ep(&w.a);
 	DAT_PSP_HANDLE psp;
 
 	must(try_connect(ep, &w.b, QUAL, DAT_TIMEOUT_INFINITE));
 	side_close(&w.b);
-	side_open(&w.b, "emu7");
+	side_open(&w.b, next);
 	psp = listen_at(&w.b, QUAL);
 	run_quiet();
 	expect_connection(w.a.connect, ep, DAT_CONNECTION_EVENT_UNREACHABLE);
@@ -57,23 +57,17 @@ START_TEST(E4_a_request_for_a_closed_adapter_does_not_reach_the_next_one)
 	must(dat_psp_free(psp));
 	must(dat_ep_free(ep));
 }
+
+START_TEST(E4_a_request_for_a_closed_adapter_does_not_reach_the_next_one)
+{
+	ask_a_closed_adapter("emu7");
+}
 END_TEST
 
 /* It has the name and the place of the one before. */
 START_TEST(E4_a_request_for_a_closed_adapter_does_not_reach_one_of_its_name)
 {
-	DAT_EP_HANDLE ep = plain_ep(&w.a);
-	DAT_PSP_HANDLE psp;
-
-	must(try_connect(ep, &w.b, QUAL, DAT_TIMEOUT_INFINITE));
-	side_close(&w.b);
-	side_open(&w.b, "emu1");
-	psp = listen_at(&w.b, QUAL);
-	run_quiet();
-	expect_connection(w.a.connect, ep, DAT_CONNECTION_EVENT_UNREACHABLE);
-	expect_no_event(w.b.cr);
-	must(dat_psp_free(psp));
-	must(dat_ep_free(ep));
+	ask_a_closed_adapter("emu1");
 }
 END_TEST
 
