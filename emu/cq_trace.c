@@ -93,11 +93,12 @@ void emu_trace_delivered(struct emu_world *w, const struct emu_qp *from, const s
 			 const struct nic_send_wr *wr, uint32_t index)
 {
 	uint32_t psn = emu_wire_psn(w, from, index, 0), available = emu_wq_count(&to->rq);
+	bool usual = !to->srq && wr->num_sge == 1;
 
-	if (!to->srq && from->noun == NIC_NOUN_EP) {
+	if (usual && from->noun == NIC_NOUN_EP) {
 		emu_record_between(w, EMU_RECORD_DIRECT, from, to, index + 1, wr->length, psn,
 				   available, emu_unreaped(to));
-	} else if (!to->srq && is_ordinary(from, wr) && !(wr->flags & NIC_WR_SUPPRESS)) {
+	} else if (usual && is_ordinary(from, wr) && !(wr->flags & NIC_WR_SUPPRESS)) {
 		emu_record_between(w, EMU_RECORD_DIRECT_QP, from, to, index + 1, wr->length, psn,
 				   available, emu_unreaped(to), (uint32_t)wr->wr_id);
 	} else {

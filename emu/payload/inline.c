@@ -93,14 +93,21 @@ struct emu_stage *emu_stage_find(struct emu_world *w, const struct emu_cq *cq, u
 	return found;
 }
 
+/* The staging buffer has the payload of that completion. */
+static void give_stage(struct emu_world *w, struct emu_stage *stage, const struct emu_cq *cq,
+		       uint32_t number)
+{
+	stage->number = number;
+	stage->cq = cq_index_of(w, cq);
+	emu_inline_at(w, cq, number)->stage = (uint32_t)(stage - w->fab->shared.stage);
+}
+
 bool emu_stage_load(struct emu_world *w, struct emu_stage *stage, const struct emu_cq *cq,
 		    uint32_t number, uint64_t from, uint32_t length)
 {
 	if (!emu_reach_to_arena_long(emu_at(w, stage->data), from, length))
 		return false;
-	stage->number = number;
-	stage->cq = cq_index_of(w, cq);
-	emu_inline_at(w, cq, number)->stage = (uint32_t)(stage - w->fab->shared.stage);
+	give_stage(w, stage, cq, number);
 	return true;
 }
 
@@ -110,6 +117,38 @@ bool emu_inline_load_long(struct emu_world *w, const struct emu_cq *cq, uint32_t
 	struct emu_stage *stage = emu_stage_find(w, cq, length);
 
 	return stage && emu_stage_load(w, stage, cq, number, from, length);
+}
+
+/* False: a key does not allow it, its memory is gone, or `to` has no room for all. */
+static bool gather_segments(struct emu_world *w, uint8_t *to, const struct emu_sgl *from,
+			    uint32_t room)
+{
+	for (uint32_t i = 0; i < from->num_sge; i++) {
+		const struct nic_sge *sge = &from->sge[i];
+
+		if (sge->length == 0)
+			continue;
+		if (sge->length > room || !emu_key_allows(w, from, sge) ||
+		    !emu_reach_to_arena(to, sge->addr, sge->length))
+			return false;
+		to += sge->length;
+		room -= sge->length;
+	}
+	return room == 0;
+}
+
+bool emu_inline_gather(struct emu_world *w, const struct emu_cq *cq, uint32_t number,
+		       const struct emu_sgl *from, uint32_t length)
+{
+	struct emu_stage *stage;
+
+	if (length <= EMU_INLINE_BYTES)
+		return gather_segments(w, emu_inline_at(w, cq, number)->data, from, length);
+	stage = emu_stage_find(w, cq, length);
+	if (!stage || !gather_segments(w, emu_at(w, stage->data), from, length))
+		return false;
+	give_stage(w, stage, cq, number);
+	return true;
 }
 
 /* ---- at the receiver ---- */

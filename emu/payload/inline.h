@@ -114,6 +114,9 @@ static inline void emu_inline_pass(struct emu_inline_cqe *cqe, uint32_t number)
 /* The part of emu_inline_load for a long payload: copy it to a staging buffer. */
 bool emu_inline_load_long(struct emu_world *w, const struct emu_cq *cq, uint32_t number,
 			  uint64_t from, uint32_t length);
+/* The same for a payload of several segments, `length` bytes in all. */
+bool emu_inline_gather(struct emu_world *w, const struct emu_cq *cq, uint32_t number,
+		       const struct emu_sgl *from, uint32_t length);
 
 /*
  * Copy a payload of this process into the inline CQE of completion `number`. False: no room, or the

@@ -138,6 +138,24 @@ static __attribute__((noinline)) enum emu_split_placed place_split(struct emu_wo
 	return EMU_SPLIT_PLACED;
 }
 
+/* Copy a payload of several segments, if it fits into an inline CQE or staging buffer. */
+static __attribute__((noinline)) bool place_gathered(struct emu_world *w, struct delivery *d)
+{
+	const struct emu_sgl from = { .sge = d->wr->sge,
+				      .num_sge = d->wr->num_sge,
+				      .pd = d->from->pd,
+				      .access = NIC_ACCESS_LOCAL_READ | NIC_ACCESS_LOCAL_WRITE,
+				      .adapter = d->from->adapter };
+	uint32_t number = d->recv_cq->put;
+
+	if (!emu_direct_has_room(d->recv_cq, EMU_INLINE_CQES) ||
+	    !emu_inline_gather(w, d->recv_cq, number, &from, d->wr->length))
+		return false;
+	d->cqe = emu_inline_at(w, d->recv_cq, number);
+	fill_inline_cqe(d);
+	return true;
+}
+
 /*
  * Copy the payload to an inline CQE (or staging buffer), or a long one straight to its destination.
  */
@@ -146,6 +164,8 @@ static bool place_payload(struct emu_world *w, struct delivery *d)
 	uint32_t number = d->recv_cq->put, length = d->wr->length;
 	enum emu_split_placed placed = EMU_SPLIT_NOT;
 
+	if (__builtin_expect(d->wr->num_sge != 1, 0))
+		return place_gathered(w, d);
 	if (!emu_direct_has_room(d->recv_cq, EMU_INLINE_CQES))
 		return place_afar(w, d);
 	if (__builtin_expect(length >= EMU_SPLIT_LEAST, 0)) {
@@ -156,6 +176,8 @@ static bool place_payload(struct emu_world *w, struct delivery *d)
 	if (!emu_inline_load(w, d->recv_cq, number, d->wr->sge->addr, length)) {
 		if (placed != EMU_SPLIT_LATE)
 			return place_afar(w, d);
+		/* Until then nothing else may go straight to that buffer. */
+		d->from->tx_fast = false;
 		emu_qp_break_soon(w, d->from);
 		return false;
 	}
@@ -296,18 +318,39 @@ static bool deliver_send(struct emu_world *w, const struct emu_local_qp *local,
 	return true;
 }
 
+/* A fence has nothing to wait for: no request is in flight. */
+static inline bool is_plain(const struct nic_send_wr *wr)
+{
+	return wr->opcode == NIC_OP_SEND && !(wr->flags & (NIC_WR_IMM | NIC_WR_INVALIDATE)) &&
+	       wr->length > 0;
+}
+
+/*
+ * The post of a call that has the fabric's lock, as those have that a front makes in full. In
+ * lockstep each message is an event.
+ */
+static __attribute__((noinline)) int send_held(struct emu_world *w, struct nic_qp *base,
+					       const struct nic_send_wr *wr)
+{
+	const struct emu_local_qp *local = emu_local_qp(base);
+
+	if (!emu_lockstep(w) &&
+	    (wr->opcode == NIC_OP_WRITE
+		     ? emu_direct_write(base, wr)
+		     : is_plain(wr) && wr->num_sge <= local->entry->max_send_sge &&
+			       deliver_send(w, local, wr)))
+		return 0;
+	return emu_post_send(base, wr);
+}
+
 int emu_direct_send(struct nic_qp *base, const struct nic_send_wr *wr)
 {
 	struct emu_world *w = emu_local_qp(base)->world;
 	bool done;
 
 	if (w->membership->held)
-		return wr->opcode == NIC_OP_WRITE && emu_direct_write(base, wr)
-			       ? 0
-			       : emu_post_send(base, wr);
-	if (wr->opcode != NIC_OP_SEND ||
-	    (wr->flags & (NIC_WR_FENCE | NIC_WR_IMM | NIC_WR_INVALIDATE)) || wr->num_sge != 1 ||
-	    wr->length == 0)
+		return send_held(w, base, wr);
+	if (!is_plain(wr) || wr->num_sge != 1)
 		return -EAGAIN;
 	prefetch_delivery(w, emu_local_qp(base));
 	emu_shared_take(w);

@@ -24,7 +24,7 @@ static bool is_plain(const struct nic_send_wr *wr)
 static bool is_possible(struct emu_world *w, const struct emu_qp *from, const struct emu_qp *to,
 			const struct nic_send_wr *wr)
 {
-	return !emu_lockstep(w) && is_plain(wr) && emu_direct_is_idle(w, from, to) &&
+	return is_plain(wr) && emu_direct_is_idle(w, from, to) &&
 	       emu_direct_is_ready(&EMU_AT(w->fab->cq, from->send_cq)) &&
 	       emu_direct_may_trace(w->fab, from, wr->length) &&
 	       emu_reach_has(w, emu_process_of(w, to->adapter));

@@ -129,7 +129,7 @@ static HOT bool dto_send_fast(struct ep *ep, DAT_COUNT segments, const DAT_LMR_T
 	wr.num_sge = 1;
 	wr.length = sge.length;
 	wr.opcode = NIC_OP_SEND;
-	wr.flags = 0;
+	wr.flags = (uint8_t)dto_wr_flags(flags);
 	if (ep->obj.nic->ops->post_send(ep->nic, &wr))
 		return false;
 	backend_busy(ep->obj.nic);

@@ -69,7 +69,7 @@ static void make_qp(struct end *end, uint32_t receives)
 	const struct nic_qp_init init = { .pd = end->pd,
 					  .send_cq = end->send_cq,
 					  .recv_cq = end->recv_cq,
-					  .cap = { DEPTH, receives, 1, 1, 1, 0, 0 } };
+					  .cap = { DEPTH, receives, SEGMENTS, 1, 1, 0, 0 } };
 
 	ck_assert_int_eq(end->nic->ops->qp_create(end->nic, &init, end, &end->qp), 0);
 }

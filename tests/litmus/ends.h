@@ -8,9 +8,10 @@
 #include "tests/litmus/litmus.h"
 
 enum {
-	DEPTH = 4,   /* Receives at a time, so that the rings wrap */
-	AHEAD = 300, /* as many as never wait for room: more than inline CQEs */
-	WORDS = 64,  /* most of a message */
+	DEPTH = 4,    /* Receives at a time, so that the rings wrap */
+	AHEAD = 300,  /* as many as never wait for room: more than inline CQEs */
+	WORDS = 64,   /* most of a message */
+	SEGMENTS = 3, /* most of a request */
 };
 
 struct end {

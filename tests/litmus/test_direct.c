@@ -15,6 +15,7 @@
 
 #include "emu/fabric/trace.h"
 #include "emu/receive.h"
+#include "emu/tx.h"
 #include "tests/litmus/ends.h"
 
 enum {
@@ -360,7 +361,7 @@ static const char *line_with(const char *text, const char *what)
 static void post_by_event(struct end *end, const struct nic_send_wr *wr)
 {
 	emu_backend.enter(end->world, false);
-	ck_assert_int_eq(emu_direct_send(end->qp, wr), 0);
+	ck_assert_int_eq(emu_post_send(end->qp, wr), 0);
 	emu_backend.leave(end->world);
 }
 
@@ -371,6 +372,9 @@ static const struct way {
 	uint64_t wr_id;
 } ways[] = {
 	{ NIC_NOUN_EP, 0, 3 },
+	{ NIC_NOUN_EP, NIC_WR_SUPPRESS, 3 },
+	{ NIC_NOUN_EP, NIC_WR_SOLICITED, 3 },
+	{ NIC_NOUN_EP, NIC_WR_FENCE, 3 },
 	{ NIC_NOUN_QP, 0, 3 },
 	{ NIC_NOUN_QP, NIC_WR_SUPPRESS, 3 },
 	{ NIC_NOUN_QP, 0, 1ul << 32 },
@@ -392,7 +396,7 @@ static void send_in_way(struct end *end, const struct way *way, uint64_t n, bool
 	else
 		ck_assert_int_eq(emu_direct_send(end->qp, &wr), 0);
 	ends_run_all();
-	ck_assert_int_eq(emu_direct_poll(end->send_cq, &wc, 1), !way->flags);
+	ck_assert_int_eq(emu_direct_poll(end->send_cq, &wc, 1), !(way->flags & NIC_WR_SUPPRESS));
 	receive_one(&ends[1]);
 	emu_local_qp(ends[1].qp)->entry->reaped++;
 }
