@@ -38,10 +38,10 @@ static inline uint32_t emu_cq_number(const struct emu_world *w, const struct emu
 }
 
 /* emu_cq_push in a private fabric, for the CQ with this entry and ring. */
-static inline __attribute__((always_inline)) void
-emu_cq_push_in(struct emu_world *w, struct emu_cq *cq, struct emu_cqe *ring, uint32_t qp,
-	       uint64_t wr_id, uint32_t length, enum nic_opcode opcode, enum nic_wc_status status,
-	       uint32_t flags)
+static EMU_HOT void emu_cq_push_in(struct emu_world *w, struct emu_cq *cq, struct emu_cqe *ring,
+				   uint32_t qp, uint64_t wr_id, uint32_t length,
+				   enum nic_opcode opcode, enum nic_wc_status status,
+				   uint32_t flags)
 {
 	uint32_t put = cq->put;
 	struct emu_cqe *cqe;
@@ -66,9 +66,9 @@ emu_cq_push_in(struct emu_world *w, struct emu_cq *cq, struct emu_cqe *ring, uin
 }
 
 /* Add a completion of qp to a CQ (index 0: the QP has none). An overflow breaks the QP. */
-static inline void emu_cq_push(struct emu_world *w, uint32_t index, uint32_t qp, uint64_t wr_id,
-			       uint32_t length, enum nic_opcode opcode, enum nic_wc_status status,
-			       uint32_t flags)
+static EMU_HOT void emu_cq_push(struct emu_world *w, uint32_t index, uint32_t qp, uint64_t wr_id,
+				uint32_t length, enum nic_opcode opcode, enum nic_wc_status status,
+				uint32_t flags)
 {
 	struct emu_cq *cq = EMU_KEEP(&EMU_AT(w->fab->cq, index));
 

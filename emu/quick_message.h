@@ -19,9 +19,6 @@
 #include "quick.h"
 #include "receive.h"
 
-/* On the path of every message. */
-#define EMU_HOT inline __attribute__((always_inline))
-
 /* ---- a message arrives ---- */
 
 /* A completion that is handed to the poll which ran its event. */

@@ -9,7 +9,7 @@
 
 #include "gone.h"
 #include "trace.h"
-#include "vb.h"
+#include "quick.h"
 
 #define KEY_OWN 0xffu /* the bits of a key that the program chooses */
 /* A window has no local access, but programs ask for it, and devices do not mind. */

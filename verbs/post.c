@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "quick.h"
 #include "trace.h"
 #include "vb.h"
 
@@ -58,24 +59,30 @@ uint8_t *vb_inline_slot(const struct vb_qp *qp, uint32_t n)
 	       (size_t)(slot < slots ? slot : slot - slots) * qp->init.cap.max_inline_data;
 }
 
-static void use_slot(struct vb_qp *qp)
+void vb_inline_use(struct vb_qp *qp)
 {
 	qp->inline_slot = qp->inline_slot < qp->init.cap.max_send_wr ? qp->inline_slot + 1 : 0;
 }
 
-/* Copy the payload into this request's slot. */
-static void take_inline(struct vb_qp *qp, struct segments *s)
+bool vb_inline_take(const struct vb_qp *qp, const struct ibv_send_wr *wr, struct nic_sge *sge)
 {
-	uint8_t *slot = vb_inline_slot(qp, 0), *to = slot;
+	uint32_t length = 0, most = qp->init.cap.max_inline_data;
+	uint8_t *slot = vb_inline_slot(qp, 0);
 
-	for (int i = 0; i < s->n; i++) {
-		memcpy(to, (void *)(uintptr_t)s->sge[i].addr, s->sge[i].length);
-		to += s->sge[i].length;
+	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->init.cap.max_send_sge)
+		return false;
+	for (int i = 0; i < wr->num_sge; i++) {
+		const struct ibv_sge *from = &wr->sg_list[i];
+
+		if (from->length > most - length)
+			return false;
+		memcpy(slot + length, (void *)(uintptr_t)from->addr, from->length);
+		length += from->length;
 	}
-	s->n = s->length > 0;
-	if (s->n)
-		s->sge[0] = (struct nic_sge){ (uintptr_t)slot, (uint32_t)s->length,
-					      qp->inline_mr->lkey };
+	if (length == 0)
+		return false;
+	*sge = (struct nic_sge){ (uintptr_t)slot, length, qp->inline_mr->lkey };
+	return true;
 }
 
 uint8_t vb_send_flags(const struct vb_qp *qp, unsigned int send_flags)
@@ -182,7 +189,7 @@ static int take_payload(struct vb_context *context, struct vb_qp *qp, const stru
 	if (err)
 		return err;
 	if (wr->send_flags & IBV_SEND_INLINE) {
-		take_inline(qp, s);
+		s->n = vb_inline_take(qp, wr, s->sge);
 		return 0;
 	}
 	/* The NIC checks the key of an atomic in any case. */
@@ -245,7 +252,7 @@ static int post_one(struct vb_context *context, struct vb_qp *qp, const struct i
 	if (!err)
 		err = post_segments(qp, wr, &s);
 	if (!err && (wr->send_flags & IBV_SEND_INLINE))
-		use_slot(qp);
+		vb_inline_use(qp);
 	return err;
 }
 
@@ -258,7 +265,7 @@ static int post_in_slot(struct vb_qp *qp, const struct vb_wr *wr)
 	take_segments(&s, &wr->slot, 1, 1);
 	err = post_segments(qp, &wr->ibv, &s);
 	if (!err)
-		use_slot(qp);
+		vb_inline_use(qp);
 	return err;
 }
 

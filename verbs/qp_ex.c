@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/single_threaded.h>
 
+#include "quick.h"
 #include "trace.h"
 #include "vb.h"
 
@@ -53,13 +54,9 @@ static void wr_start(struct ibv_qp_ex *ex)
 {
 	struct vb_qp *qp = qp_of(ex);
 	struct vb_batch *batch = qp->batch;
-	struct nic_qp_counts counts;
 
 	batch_lock(batch);
-	vb_enter(qp->ibv.context);
-	qp->nic->nic->ops->qp_query(qp->nic, &counts);
-	vb_leave(qp->obj.context);
-	batch->room = qp->init.cap.max_send_wr - counts.send_posted;
+	batch->room = qp->init.cap.max_send_wr > 0;
 	batch->n = batch->slots = 0;
 	batch->err = 0;
 }
@@ -73,7 +70,7 @@ static int wr_complete(struct ibv_qp_ex *ex)
 	if (err)
 		vb_obj_asked(qp->ibv.context, &qp->obj, "ibv_wr_complete", err);
 	else
-		err = -vb_post_batch(qp, batch);
+		err = -__atomic_load_n(&qp->obj.context->post_batch, __ATOMIC_RELAXED)(qp, batch);
 	batch_unlock(batch);
 	return -err;
 }
@@ -89,6 +86,20 @@ static void wr_abort(struct ibv_qp_ex *ex)
 	batch_unlock(qp->batch);
 }
 
+/*
+ * The room of the send queue counts from the second request on: all are posted, or none is. Whether
+ * there is room for one alone is found when it is posted.
+ */
+static void find_room(struct vb_qp *qp, struct vb_batch *batch)
+{
+	struct nic_qp_counts counts;
+
+	vb_enter(qp->ibv.context);
+	qp->nic->nic->ops->qp_query(qp->nic, &counts);
+	vb_leave(qp->obj.context);
+	batch->room = qp->init.cap.max_send_wr - counts.send_posted;
+}
+
 /* A further request; NULL: an earlier error, or no room. */
 static struct vb_wr *next_wr(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode)
 {
@@ -96,7 +107,9 @@ static struct vb_wr *next_wr(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode)
 	struct vb_batch *batch = qp->batch;
 	struct vb_wr *wr;
 
-	if (!batch->err && batch->n == batch->room)
+	if (batch->n == 1)
+		find_room(qp, batch);
+	if (!batch->err && batch->n >= batch->room)
 		batch->err = -ENOMEM;
 	if (batch->err)
 		return NULL;

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * quick.c - the short variants of the calls of every message: one Send, one Receive, a poll.
+ * quick.c - the short variants of the calls of every message: Sends, one Receive, a poll.
+ *
+ * The ordinary Send is one of one segment, without flags but IBV_SEND_SIGNALED. Sends that are
+ * inline or solicited, lists of Sends and one of ibv_wr_complete are short as well, a little longer
+ * (send_flagged).
  *
  * The table of a context has them while the host's path permits (host/path.h). A call that is not
  * the ordinary one leaves its short variant before it has changed anything and is made again in
@@ -78,10 +82,16 @@ void vb_qp_choose_quick(struct vb_qp *qp)
 		qp->quick |= VB_QUICK_RECV;
 }
 
+/* Is it ordinary, but perhaps the first of a list? */
+static inline bool is_ordinary(const struct vb_qp *qp, const struct ibv_send_wr *wr)
+{
+	return (qp->quick & VB_QUICK_SEND) && wr->num_sge == 1 && wr->opcode == IBV_WR_SEND &&
+	       !(wr->send_flags & ~(unsigned int)IBV_SEND_SIGNALED);
+}
+
 static inline bool is_one_send(const struct vb_qp *qp, const struct ibv_send_wr *wr)
 {
-	return (qp->quick & VB_QUICK_SEND) && wr && !wr->next && wr->num_sge == 1 &&
-	       wr->opcode == IBV_WR_SEND && !(wr->send_flags & ~(unsigned int)IBV_SEND_SIGNALED);
+	return wr && !wr->next && is_ordinary(qp, wr);
 }
 
 static inline bool is_signaled(const struct vb_qp *qp, const struct ibv_send_wr *wr)
@@ -94,25 +104,84 @@ static inline bool is_one_recv(const struct vb_qp *qp, const struct ibv_recv_wr 
 	return (qp->quick & VB_QUICK_RECV) && wr && !wr->next && wr->num_sge == 1;
 }
 
-static inline bool send_one(struct vb_qp *qp, const struct ibv_send_wr *wr)
+static inline bool send_segment(struct vb_qp *qp, uint64_t wr_id, struct nic_sge *sge,
+				uint8_t flags)
 {
 	struct nic *nic = qp->obj.host.nic;
 	struct nic_send_wr out;
-	struct nic_sge sge;
 
-	if (!is_one_send(qp, wr) || !use_range(qp, &qp->send_range, wr->sg_list, false, &sge) ||
-	    sge.length > VB_QUICK_BYTES)
+	if (sge->length > VB_QUICK_BYTES)
 		return false;
 	/* A Send does not read the fields of other requests, so they stay unset. */
-	out.wr_id = wr->wr_id;
-	out.sge = &sge;
+	out.wr_id = wr_id;
+	out.sge = sge;
 	out.num_sge = 1;
-	out.length = sge.length;
+	out.length = sge->length;
 	out.opcode = NIC_OP_SEND;
-	out.flags = is_signaled(qp, wr) ? 0 : NIC_WR_SUPPRESS;
+	out.flags = flags;
 	if (nic->ops->post_send(qp->nic, &out))
 		return false;
 	backend_busy(nic);
+	return true;
+}
+
+/* The ordinary one. */
+static inline bool send_one(struct vb_qp *qp, const struct ibv_send_wr *wr)
+{
+	struct nic_sge sge;
+
+	return use_range(qp, &qp->send_range, wr->sg_list, false, &sge) &&
+	       send_segment(qp, wr->wr_id, &sge, is_signaled(qp, wr) ? 0 : NIC_WR_SUPPRESS);
+}
+
+static bool send_inline(struct vb_qp *qp, const struct ibv_send_wr *wr)
+{
+	struct nic_sge sge;
+
+	if (!vb_inline_take(qp, wr, &sge) ||
+	    !send_segment(qp, wr->wr_id, &sge, vb_send_flags(qp, wr->send_flags)))
+		return false;
+	vb_inline_use(qp);
+	return true;
+}
+
+#define FLAGS                                                                 \
+	((unsigned int)IBV_SEND_SIGNALED | (unsigned int)IBV_SEND_SOLICITED | \
+	 (unsigned int)IBV_SEND_INLINE)
+
+static __attribute__((noinline)) bool send_flagged(struct vb_qp *qp, const struct ibv_send_wr *wr)
+{
+	struct nic_sge sge;
+
+	if (!(qp->quick & VB_QUICK_SEND) || wr->opcode != IBV_WR_SEND || (wr->send_flags & ~FLAGS))
+		return false;
+	if (wr->send_flags & IBV_SEND_INLINE)
+		return send_inline(qp, wr);
+	return wr->num_sge == 1 && use_range(qp, &qp->send_range, wr->sg_list, false, &sge) &&
+	       send_segment(qp, wr->wr_id, &sge, vb_send_flags(qp, wr->send_flags));
+}
+
+/* Returns the first request that was not posted; NULL: all were. */
+static __attribute__((noinline)) struct ibv_send_wr *send_list(struct vb_qp *qp,
+							       struct ibv_send_wr *wr)
+{
+	while (wr && (is_ordinary(qp, wr) ? send_one(qp, wr) : send_flagged(qp, wr)))
+		wr = wr->next;
+	return wr;
+}
+
+/* The only request of a batch; its inline payload is in its slot. */
+static bool send_batched(struct vb_qp *qp, const struct vb_wr *wr)
+{
+	struct nic_sge sge = { wr->slot.addr, wr->slot.length, wr->slot.lkey };
+
+	if (!wr->in_slot)
+		return send_flagged(qp, &wr->ibv);
+	if (!(qp->quick & VB_QUICK_SEND) || wr->ibv.opcode != IBV_WR_SEND ||
+	    (wr->ibv.send_flags & ~FLAGS) ||
+	    !send_segment(qp, wr->ibv.wr_id, &sge, vb_send_flags(qp, wr->ibv.send_flags)))
+		return false;
+	vb_inline_use(qp);
 	return true;
 }
 
@@ -165,11 +234,15 @@ static inline bool polls_nic(const struct vb_cq *cq, int n)
 
 /* ---- in a private world: without a lock while the process has one thread ---- */
 
-/* From another region than the last Send, or one that the NIC does not take alone. */
-static __attribute__((noinline, cold)) int
-quick_send_other(struct vb_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+/*
+ * Not ordinary, from another region than the last Send, or one that the NIC does not take alone.
+ */
+static __attribute__((noinline)) int quick_send_other(struct vb_qp *qp, struct ibv_send_wr *wr,
+						      struct ibv_send_wr **bad)
 {
-	return send_one(qp, wr) ? 0 : vb_post_send(&qp->ibv, wr, bad);
+	struct ibv_send_wr *rest = wr ? send_list(qp, wr) : NULL;
+
+	return wr && !rest ? 0 : vb_post_send(&qp->ibv, rest, bad);
 }
 
 static int quick_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
@@ -178,14 +251,23 @@ static int quick_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_sen
 	const struct vb_range *range = &qp->send_range;
 	const struct ibv_sge *sge;
 
-	if (!__libc_single_threaded || !is_one_send(qp, wr))
+	if (!__libc_single_threaded)
 		return vb_post_send(ibv, wr, bad);
+	if (!is_one_send(qp, wr))
+		return quick_send_other(qp, wr, bad);
 	sge = wr->sg_list;
 	if (!is_signaled(qp, wr) || !range_covers(range, sge) ||
 	    qp->obj.host.nic->ops->send_one(qp->nic, sge->addr + range->shift, wr, wr->wr_id,
 					    sge->length, range->lkey))
 		return quick_send_other(qp, wr, bad);
 	return 0;
+}
+
+static int quick_batch(struct vb_qp *qp, const struct vb_batch *batch)
+{
+	if (__libc_single_threaded && batch->n == 1 && send_batched(qp, batch->wrs))
+		return 0;
+	return vb_post_batch(qp, batch);
 }
 
 static __attribute__((noinline, cold)) int
@@ -254,14 +336,32 @@ static void leave_biased(struct backend *b)
 
 static int biased_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
+	struct vb_qp *qp = VB_OF(ibv, qp);
 	struct backend *b = backend_of(ibv->context);
 	bool done;
 
-	if (!backend_enter_biased(b))
+	if (!wr || !backend_enter_biased(b))
 		return vb_post_send(ibv, wr, bad);
-	done = send_one(VB_OF(ibv, qp), wr);
+	if (is_one_send(qp, wr)) {
+		done = send_one(qp, wr);
+	} else {
+		wr = send_list(qp, wr);
+		done = !wr;
+	}
 	leave_biased(b);
 	return done ? 0 : vb_post_send(ibv, wr, bad);
+}
+
+static int biased_batch(struct vb_qp *qp, const struct vb_batch *batch)
+{
+	struct backend *b = backend_of(qp->ibv.context);
+	bool done;
+
+	if (batch->n != 1 || !backend_enter_biased(b))
+		return vb_post_batch(qp, batch);
+	done = send_batched(qp, batch->wrs);
+	leave_biased(b);
+	return done ? 0 : vb_post_batch(qp, batch);
 }
 
 /*
@@ -338,13 +438,14 @@ static const struct {
 	int (*poll_cq)(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 	int (*post_send)(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 	int (*post_recv)(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+	vb_post_batch_call *post_batch;
 } calls[PATH_COUNT] = {
-	[PATH_CAREFUL] = { vb_cq_poll, vb_post_send, vb_post_recv },
-	[PATH_PRIVATE] = { quick_poll, quick_send, quick_recv },
-	[PATH_TRACED] = { traced_poll, quick_send, quick_recv },
-	[PATH_SHARED] = { biased_poll, biased_send, biased_recv },
+	[PATH_CAREFUL] = { vb_cq_poll, vb_post_send, vb_post_recv, vb_post_batch },
+	[PATH_PRIVATE] = { quick_poll, quick_send, quick_recv, quick_batch },
+	[PATH_TRACED] = { traced_poll, quick_send, quick_recv, quick_batch },
+	[PATH_SHARED] = { biased_poll, biased_send, biased_recv, biased_batch },
 	/* The host never chooses it for this front. */
-	[PATH_HARDWARE] = { vb_cq_poll, vb_post_send, vb_post_recv },
+	[PATH_HARDWARE] = { vb_cq_poll, vb_post_send, vb_post_recv, vb_post_batch },
 };
 
 /* Other threads may read the table meanwhile. */
@@ -357,4 +458,5 @@ void vb_use_path(struct vb_context *context, enum path path)
 	SET(ops->poll_cq, calls[path].poll_cq);
 	SET(ops->post_send, calls[path].post_send);
 	SET(ops->post_recv, calls[path].post_recv);
+	SET(context->post_batch, calls[path].post_batch);
 }

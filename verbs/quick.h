@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* quick.h - the conversion of a completion, on the path of every message. */
+/* quick.h - the short posts, inline payload, and the conversion of a completion. */
 #ifndef VERBS_QUICK_H
 #define VERBS_QUICK_H
 
@@ -21,6 +21,20 @@ void vb_qp_choose_quick(struct vb_qp *qp);
 int vb_cq_poll_nic(struct vb_cq *cq, int n, struct ibv_wc *wc);
 /* cq.c: any completion. */
 void vb_wc_fill_any(struct ibv_wc *out, const struct nic_wc *wc);
+
+/* ---- post.c: flags, inline payload ---- */
+
+/* enum nic_wr_flag, of enum ibv_send_flags. */
+uint8_t vb_send_flags(const struct vb_qp *qp, unsigned int flags);
+
+/* The slot for the inline payload of the n-th request from now on. */
+uint8_t *vb_inline_slot(const struct vb_qp *qp, uint32_t n);
+/*
+ * Copy the payload of an inline request to the next slot. False: it is empty, or there is too much.
+ * It has the slot once it is posted.
+ */
+bool vb_inline_take(const struct vb_qp *qp, const struct ibv_send_wr *wr, struct nic_sge *sge);
+void vb_inline_use(struct vb_qp *qp);
 
 static inline void vb_wc_fill(struct ibv_wc *out, const struct nic_wc *wc)
 {

@@ -89,6 +89,11 @@ struct vb_device {
 	uint32_t number; /* of its adapter in the fabric, once it was opened; else 0 */
 };
 
+struct vb_qp;
+struct vb_batch;
+/* Post the requests of a batch, in order; returns an errno. */
+typedef int vb_post_batch_call(struct vb_qp *qp, const struct vb_batch *batch);
+
 struct vb_context {
 	struct vb_adapter *adapter;
 	struct nic *nic;
@@ -97,6 +102,7 @@ struct vb_context {
 	LIST_ENTRY(vb_context) link;
 	struct vb_obj_list objects;
 	TAILQ_HEAD(, vb_async) events;
+	vb_post_batch_call *post_batch;
 	struct verbs_context ex; /* ends with the struct ibv_context of the program */
 };
 
@@ -417,14 +423,9 @@ void vb_qp_part(struct vb_qp *qp, enum nic_conn_end why);
 /* -EINVAL: that state cannot follow, or a needed attribute is missing, or one does not belong. */
 int vb_state_check(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state to, int mask);
 int vb_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
-/* enum nic_wr_flag, of enum ibv_send_flags. */
-uint8_t vb_send_flags(const struct vb_qp *qp, unsigned int flags);
-/* Post the requests of a batch, in order; returns an errno. */
-int vb_post_batch(struct vb_qp *qp, const struct vb_batch *batch);
+vb_post_batch_call vb_post_batch;
 /* Does such a request bring data back? */
 bool vb_post_fetches(enum ibv_wr_opcode opcode);
-/* The slot for the inline payload of the n-th request from now on. */
-uint8_t *vb_inline_slot(const struct vb_qp *qp, uint32_t n);
 int vb_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int vb_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 struct ibv_srq *vb_create_srq_ex(struct ibv_context *ibv, struct ibv_srq_init_attr_ex *init);

@@ -242,7 +242,7 @@ static inline uint32_t emu_is_watched(const struct emu_fabric *fab)
 	return fab->watched;
 }
 
-static inline void *emu_at(struct emu_world *w, emu_ref ref)
+static EMU_HOT void *emu_at(struct emu_world *w, emu_ref ref)
 {
 	EMU_SURE(w, ref < w->fab->pool_end);
 	return w->fab->pool + (uint64_t)ref * EMU_POOL_UNIT;

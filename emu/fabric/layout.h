@@ -25,13 +25,11 @@
 #include "turn.h"
 #include "emu/payload/stage.h"
 
-/* Not on the path of a message. Out of line, so that the path needs fewer registers. */
+/* Not on the path of a message, out of line so that the path needs fewer registers; on it. */
 #define EMU_COLD __attribute__((cold, noinline))
+#define EMU_HOT  inline __attribute__((always_inline))
 
-/*
- * Keep a pointer into the fabric in a register. Otherwise gcc computes base + index * size + offset
- * again at every use.
- */
+/* Keep a pointer in a register: else gcc computes base + index * size + offset at every use. */
 #define EMU_KEEP(ptr)                          \
 	({                                     \
 		__typeof__(ptr) kept_ = (ptr); \

@@ -77,8 +77,8 @@ bool emu_stage_load(struct emu_world *w, struct emu_stage *stage, const struct e
 /* Withdraw an inline CQE whose completion was not published. */
 void emu_inline_drop(struct emu_world *w, const struct emu_cq *cq, uint32_t number);
 
-static inline struct emu_inline_cqe *emu_inline_at(struct emu_world *w, const struct emu_cq *cq,
-						   uint32_t number)
+static EMU_HOT struct emu_inline_cqe *emu_inline_at(struct emu_world *w, const struct emu_cq *cq,
+						    uint32_t number)
 {
 	return (struct emu_inline_cqe *)emu_at(w, cq->inline_ring) + number % EMU_INLINE_CQES;
 }

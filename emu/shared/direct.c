@@ -51,7 +51,7 @@ static __attribute__((noinline)) void look_at_queue(struct emu_world *w, struct 
 }
 
 /* Receives in that queue. Its put is looked at only when all that it has seen are used up. */
-static uint32_t count_receives(struct emu_world *w, const struct delivery *d)
+static EMU_HOT uint32_t count_receives(struct emu_world *w, const struct delivery *d)
 {
 	struct emu_seen *seen = &w->seen[d->index];
 	const struct emu_qp *to = d->to;
@@ -68,7 +68,7 @@ static uint32_t count_receives(struct emu_world *w, const struct delivery *d)
  * The entry of a Receive in the queue that was looked at last. It is prefetched even if no queue
  * was looked at yet (peer_ring is NULL), so the address is computed as an integer.
  */
-static const struct emu_rwqe *seen_receive(const struct emu_seen *seen, uint32_t get)
+static EMU_HOT const struct emu_rwqe *seen_receive(const struct emu_seen *seen, uint32_t get)
 {
 	uint32_t at = (get & seen->peer_mask) * seen->peer_words;
 
@@ -76,7 +76,7 @@ static const struct emu_rwqe *seen_receive(const struct emu_seen *seen, uint32_t
 }
 
 /* The next Receive; false: there is none that the direct path can use. */
-static bool find_receive(struct emu_world *w, struct delivery *d)
+static EMU_HOT bool find_receive(struct emu_world *w, struct delivery *d)
 {
 	struct emu_srq *srq = emu_recv_srq(w, d->to);
 	uint32_t count;
@@ -91,12 +91,12 @@ static bool find_receive(struct emu_world *w, struct delivery *d)
 	return emu_recv_needs_no_check(w->fab, d->rwqe, d->wr->length);
 }
 
-static uint8_t recv_flags(const struct delivery *d)
+static EMU_HOT uint8_t recv_flags(const struct delivery *d)
 {
 	return (uint8_t)emu_recv_flags(d->rwqe, d->wr->flags);
 }
 
-static inline __attribute__((always_inline)) void fill_inline_cqe(const struct delivery *d)
+static EMU_HOT void fill_inline_cqe(const struct delivery *d)
 {
 	struct emu_inline_cqe *cqe = d->cqe;
 
@@ -139,7 +139,7 @@ static __attribute__((noinline)) enum emu_split_placed place_split(struct emu_wo
 }
 
 /* Copy a payload of several segments, if it fits into an inline CQE or staging buffer. */
-static __attribute__((noinline)) bool place_gathered(struct emu_world *w, struct delivery *d)
+static EMU_COLD bool place_gathered(struct emu_world *w, struct delivery *d)
 {
 	const struct emu_sgl from = { .sge = d->wr->sge,
 				      .num_sge = d->wr->num_sge,
@@ -148,7 +148,8 @@ static __attribute__((noinline)) bool place_gathered(struct emu_world *w, struct
 				      .adapter = d->from->adapter };
 	uint32_t number = d->recv_cq->put;
 
-	if (!emu_direct_has_room(d->recv_cq, EMU_INLINE_CQES) ||
+	if (from.num_sge > d->from->max_send_sge ||
+	    !emu_direct_has_room(d->recv_cq, EMU_INLINE_CQES) ||
 	    !emu_inline_gather(w, d->recv_cq, number, &from, d->wr->length))
 		return false;
 	d->cqe = emu_inline_at(w, d->recv_cq, number);
@@ -159,12 +160,12 @@ static __attribute__((noinline)) bool place_gathered(struct emu_world *w, struct
 /*
  * Copy the payload to an inline CQE (or staging buffer), or a long one straight to its destination.
  */
-static bool place_payload(struct emu_world *w, struct delivery *d)
+static EMU_HOT bool place_payload(struct emu_world *w, struct delivery *d, bool gathers)
 {
 	uint32_t number = d->recv_cq->put, length = d->wr->length;
 	enum emu_split_placed placed = EMU_SPLIT_NOT;
 
-	if (__builtin_expect(d->wr->num_sge != 1, 0))
+	if (gathers && d->wr->num_sge != 1)
 		return place_gathered(w, d);
 	if (!emu_direct_has_room(d->recv_cq, EMU_INLINE_CQES))
 		return place_afar(w, d);
@@ -187,7 +188,7 @@ static bool place_payload(struct emu_world *w, struct delivery *d)
 }
 
 /* The record from which emu_direct_undo rolls back. */
-static void record_delivery(struct emu_world *w, const struct delivery *d)
+static EMU_HOT void record_delivery(struct emu_world *w, const struct delivery *d)
 {
 	struct emu_delivery *kept = &w->own->delivery;
 
@@ -204,7 +205,7 @@ static void record_delivery(struct emu_world *w, const struct delivery *d)
 	__asm__ volatile("" ::: "memory");
 }
 
-static void consume_receive(struct emu_world *w, const struct delivery *d)
+static EMU_HOT void consume_receive(struct emu_world *w, const struct delivery *d)
 {
 	struct emu_qp *to = d->to;
 	struct emu_cqe *cqe;
@@ -226,7 +227,7 @@ static void consume_receive(struct emu_world *w, const struct delivery *d)
  * none. Both are the only stores to lines at which the owner may be polling: each store would take
  * them away from its core.
  */
-static void publish_completion(struct emu_world *w, const struct delivery *d)
+static EMU_HOT void publish_completion(struct emu_world *w, const struct delivery *d)
 {
 	struct emu_cq *cq = d->recv_cq;
 	uint32_t put = cq->put;
@@ -276,7 +277,7 @@ static void prefetch_delivery(struct emu_world *w, const struct emu_local_qp *lo
 #define AHEAD_INLINE 2u
 #define AHEAD_RECV   (2 * EMU_LINE) /* two Receives share a line */
 
-static void prefetch_later(struct emu_world *w, const struct delivery *d)
+static EMU_HOT void prefetch_later(struct emu_world *w, const struct delivery *d)
 {
 	const struct emu_inline_cqe *cqe =
 		emu_inline_at(w, d->recv_cq, d->recv_cq->put + AHEAD_INLINE);
@@ -286,8 +287,9 @@ static void prefetch_later(struct emu_world *w, const struct delivery *d)
 	__builtin_prefetch((const uint8_t *)d->rwqe + AHEAD_RECV);
 }
 
-static bool deliver_send(struct emu_world *w, const struct emu_local_qp *local,
-			 const struct nic_send_wr *wr)
+/* gathers: it may have several segments. Each caller has a copy of all this that is made for it. */
+static EMU_HOT bool deliver_send(struct emu_world *w, const struct emu_local_qp *local,
+				 const struct nic_send_wr *wr, bool gathers)
 {
 	struct emu_fabric *fab = w->fab;
 	struct emu_qp *from = local->entry;
@@ -305,7 +307,7 @@ static bool deliver_send(struct emu_world *w, const struct emu_local_qp *local,
 		return false;
 	/* Record first: once the completion is published, the message counts as delivered. */
 	record_delivery(w, &d);
-	if (!place_payload(w, &d)) {
+	if (!place_payload(w, &d, gathers)) {
 		emu_process(w, w->process)->delivery.running = false;
 		return false;
 	}
@@ -321,26 +323,25 @@ static bool deliver_send(struct emu_world *w, const struct emu_local_qp *local,
 /* A fence has nothing to wait for: no request is in flight. */
 static inline bool is_plain(const struct nic_send_wr *wr)
 {
-	return wr->opcode == NIC_OP_SEND && !(wr->flags & (NIC_WR_IMM | NIC_WR_INVALIDATE)) &&
-	       wr->length > 0;
+	_Static_assert(NIC_OP_SEND == 0, "one test says that it is one, and without those flags");
+
+	return (wr->opcode | (wr->flags & (NIC_WR_IMM | NIC_WR_INVALIDATE))) == 0 && wr->length > 0;
 }
 
 /*
- * The post of a call that has the fabric's lock, as those have that a front makes in full. In
- * lockstep each message is an event.
+ * A call that has the fabric's lock already: one that a front makes in full. In lockstep each
+ * message is an event.
  */
-static __attribute__((noinline)) int send_held(struct emu_world *w, struct nic_qp *base,
-					       const struct nic_send_wr *wr)
+static EMU_COLD int post_held(struct emu_world *w, struct nic_qp *base,
+			      const struct nic_send_wr *wr)
 {
-	const struct emu_local_qp *local = emu_local_qp(base);
+	bool done = false;
 
-	if (!emu_lockstep(w) &&
-	    (wr->opcode == NIC_OP_WRITE
-		     ? emu_direct_write(base, wr)
-		     : is_plain(wr) && wr->num_sge <= local->entry->max_send_sge &&
-			       deliver_send(w, local, wr)))
-		return 0;
-	return emu_post_send(base, wr);
+	if (wr->opcode == NIC_OP_WRITE && !emu_lockstep(w))
+		done = emu_direct_write(base, wr);
+	else if (is_plain(wr) && !emu_lockstep(w))
+		done = deliver_send(w, emu_local_qp(base), wr, true);
+	return done ? 0 : emu_post_send(base, wr);
 }
 
 int emu_direct_send(struct nic_qp *base, const struct nic_send_wr *wr)
@@ -349,12 +350,12 @@ int emu_direct_send(struct nic_qp *base, const struct nic_send_wr *wr)
 	bool done;
 
 	if (w->membership->held)
-		return send_held(w, base, wr);
+		return post_held(w, base, wr);
 	if (!is_plain(wr) || wr->num_sge != 1)
 		return -EAGAIN;
 	prefetch_delivery(w, emu_local_qp(base));
 	emu_shared_take(w);
-	done = deliver_send(w, emu_local_qp(base), wr);
+	done = deliver_send(w, emu_local_qp(base), wr, false);
 	emu_shared_release_clean(w);
 	return done ? 0 : -EAGAIN;
 }

@@ -111,6 +111,25 @@ COLD bool dto_move_send_range(struct ep *ep, const DAT_LMR_TRIPLET *iov)
 typedef bool dto_post_fast(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,
 			   DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags);
 
+static HOT bool dto_send_segment(struct ep *ep, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+				 uint8_t flags)
+{
+	struct nic_send_wr wr;
+	struct nic_sge sge;
+
+	dto_fill_sge(&sge, iov, &ep->send_range);
+	wr.wr_id = cookie.as_64;
+	wr.sge = &sge;
+	wr.num_sge = 1;
+	wr.length = sge.length;
+	wr.opcode = NIC_OP_SEND;
+	wr.flags = flags;
+	if (ep->obj.nic->ops->post_send(ep->nic, &wr))
+		return false;
+	backend_busy(ep->obj.nic);
+	return true;
+}
+
 /*
  * The fast Send. False: the post is not simple, or the NIC refused it; the caller then starts the
  * general path from its beginning.
@@ -118,22 +137,21 @@ typedef bool dto_post_fast(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIP
 static HOT bool dto_send_fast(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,
 			      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
-	struct nic_send_wr wr;
-	struct nic_sge sge;
+	return dto_send_is_simple(ep, segments, iov, flags) && dto_send_segment(ep, iov, cookie, 0);
+}
 
-	if (!dto_send_is_simple(ep, segments, iov, flags))
-		return false;
-	dto_fill_sge(&sge, iov, &ep->send_range);
-	wr.wr_id = cookie.as_64;
-	wr.sge = &sge;
-	wr.num_sge = 1;
-	wr.length = sge.length;
-	wr.opcode = NIC_OP_SEND;
-	wr.flags = (uint8_t)dto_wr_flags(flags);
-	if (ep->obj.nic->ops->post_send(ep->nic, &wr))
-		return false;
-	backend_busy(ep->obj.nic);
-	return true;
+/* The same with flags that any EP takes and that do not change how the Send is executed. */
+static __attribute__((noinline)) bool dto_send_flagged(struct ep *ep, DAT_COUNT segments,
+						       const DAT_LMR_TRIPLET *iov,
+						       DAT_DTO_COOKIE cookie,
+						       DAT_COMPLETION_FLAGS flags)
+{
+	const uint32_t fast = (uint32_t)DAT_COMPLETION_SUPPRESS_FLAG |
+			      (uint32_t)DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+
+	return !((uint32_t)flags & ~fast) &&
+	       dto_send_is_simple(ep, segments, iov, DAT_COMPLETION_DEFAULT_FLAG) &&
+	       dto_send_segment(ep, iov, cookie, (uint8_t)dto_wr_flags(flags));
 }
 
 /* From another LMR than the last Send, or one that the NIC does not take alone. */
@@ -151,6 +169,16 @@ COLD int dto_send_refused(struct nic_qp *qp, void *iov, uint64_t cookie)
 	return (int)dto_send_other(qp->ctx, 1, iov, (DAT_DTO_COOKIE){ .as_64 = cookie });
 }
 
+/* With flags or several segments, or on an EP that is not ready. */
+static __attribute__((noinline)) DAT_RETURN
+dto_send_unlike(struct ep *ep, DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+		DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+	if (ep && dto_send_flagged(ep, segments, iov, cookie, flags))
+		return DAT_SUCCESS;
+	return dat__ep_post_send_careful(handle, segments, iov, cookie, flags);
+}
+
 /*
  * Without a lock while the process has a single thread; see obj_peek. The NIC is called last, so no
  * register has to be saved. After the first test there is one segment and no flag: dto_send_other
@@ -162,7 +190,7 @@ DAT_RETURN dat__ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_T
 	struct ep *ep = obj_as(struct ep, obj_peek(handle, OBJ_QUICK_SEND));
 
 	if (!ep || !dto_is_simple(segments, iov, flags))
-		return dat__ep_post_send_careful(handle, segments, iov, cookie, flags);
+		return dto_send_unlike(ep, handle, segments, iov, cookie, flags);
 	if (!lmr_range_covers(&ep->send_range, iov))
 		return dto_send_other(ep, segments, iov, cookie);
 	return (DAT_RETURN)ep->nic->nic->ops->send_one(ep->nic, iov->virtual_address, iov,
@@ -187,12 +215,22 @@ static HOT bool dto_post_biased(DAT_EP_HANDLE handle, enum obj_quick call, dto_p
 	return done;
 }
 
+static __attribute__((noinline)) DAT_RETURN
+dto_send_biased_unlike(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+		       DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+	if (flags != DAT_COMPLETION_DEFAULT_FLAG &&
+	    dto_post_biased(handle, OBJ_QUICK_SEND, dto_send_flagged, segments, iov, cookie, flags))
+		return DAT_SUCCESS;
+	return dat__ep_post_send_careful(handle, segments, iov, cookie, flags);
+}
+
 DAT_RETURN dat__ep_post_send_biased(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
 				    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
 	if (dto_post_biased(handle, OBJ_QUICK_SEND, dto_send_fast, segments, iov, cookie, flags))
 		return DAT_SUCCESS;
-	return dat__ep_post_send_careful(handle, segments, iov, cookie, flags);
+	return dto_send_biased_unlike(handle, segments, iov, cookie, flags);
 }
 
 /* Ruling Q5: an EP made with an SRQ takes no posts of its own. */

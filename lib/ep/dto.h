@@ -31,8 +31,8 @@ DAT_RETURN dto_no_room(int err);
 
 /*
  * The fast post covers the common work request: one segment in the range of the last one (lmr.h),
- * room in the queue, and no flags, but a Send may have those that every EP takes and that do not
- * change how it is executed. Every other post takes the general path, which reports errors.
+ * no flags, and room in the queue; a Send with flags that do not change how it is executed has a
+ * fast post as well. Every other post takes the general path, which reports errors.
  *
  * dto_move_*_range: move the range to the segment, which the general path would accept.
  */
@@ -50,13 +50,10 @@ static inline bool dto_has_recv_room(const struct ep *ep)
 	return ep->recv_outstanding < ep->max_recv_dtos;
 }
 
-#define DTO_FAST_SEND_FLAGS \
-	((uint32_t)(DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG))
-
 static inline bool dto_send_is_simple(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,
 				      DAT_COMPLETION_FLAGS flags)
 {
-	return dto_is_simple(segments, iov, flags & ~DTO_FAST_SEND_FLAGS) &&
+	return dto_is_simple(segments, iov, flags) &&
 	       (__builtin_expect(lmr_range_covers(&ep->send_range, iov), 1) ||
 		dto_move_send_range(ep, iov));
 }

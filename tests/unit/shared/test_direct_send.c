@@ -207,19 +207,6 @@ START_TEST(segments_are_gathered_at_the_post)
 }
 END_TEST
 
-/* lib tries again with the lock. */
-START_TEST(segments_are_not_gathered_without_the_lock)
-{
-	struct nic_sge sge[SEGMENTS];
-	const struct nic_send_wr wr = send_of(sge, cut_source(cuts[0], sge));
-
-	receive_into_target();
-	ck_assert_int_eq(emu_direct_send(ends[0].qp, &wr), -EAGAIN);
-	ck_assert(!is_received(BYTES, 0));
-	ck_assert_uint_eq(emu_local_qp(ends[0].qp)->entry->sq.put, 0);
-}
-END_TEST
-
 START_TEST(a_gathered_Send_has_the_lines_of_one_by_event)
 {
 	static char direct[2000], general[2000];
@@ -354,7 +341,6 @@ static void fill(Suite *suite)
 	tcase_add_loop_test(tcase, a_Send_with_the_lock_is_there_when_its_post_returns, 0,
 			    COUNT(flagged));
 	tcase_add_loop_test(tcase, segments_are_gathered_at_the_post, 0, COUNT(cuts));
-	tcase_add_test(tcase, segments_are_not_gathered_without_the_lock);
 	tcase_add_loop_test(tcase, a_gathered_Send_has_the_lines_of_one_by_event, 0, 2);
 	tcase_add_test(tcase, more_than_a_staging_buffer_takes_is_an_event);
 	tcase_add_loop_test(tcase, a_segment_of_another_key_fails_by_an_event, 0, 2);
