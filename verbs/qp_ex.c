@@ -5,7 +5,8 @@
  *
  * The requests wait in the QP's batch, which has room for a full send queue. What a request cannot
  * be is found while it is put together, so that ibv_wr_complete posts all of them or none. Inline
- * payload goes to its slot at once (post.c): ibv_wr_start has seen how many slots are free.
+ * payload goes to its slot at once (post.c): ibv_wr_start has seen how many slots are free. Each
+ * request has one, with such a payload or not.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +61,7 @@ static void wr_start(struct ibv_qp_ex *ex)
 	qp->nic->nic->ops->qp_query(qp->nic, &counts);
 	vb_leave(qp->obj.context);
 	batch->room = qp->init.cap.max_send_wr - counts.send_posted;
-	batch->n = batch->slots = 0;
+	batch->n = 0;
 	batch->err = 0;
 }
 
@@ -250,6 +251,7 @@ static void set_sge_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_sge *l
 	}
 	memcpy(wr->ibv.sg_list, list, n * sizeof(*list));
 	wr->ibv.num_sge = (int)n;
+	wr->in_slot = false;
 }
 
 static void set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint32_t length)
@@ -280,7 +282,7 @@ static void set_inline_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_dat
 	wr->ibv.num_sge = 0;
 	if (length == 0)
 		return;
-	slot = vb_inline_slot(qp, batch->slots++);
+	slot = vb_inline_slot(qp, batch->n - 1);
 	wr->slot = (struct ibv_sge){ (uintptr_t)slot, (uint32_t)length, qp->inline_mr->lkey };
 	for (size_t i = 0; i < n; i++) {
 		memcpy(slot, list[i].addr, list[i].length);

@@ -171,6 +171,42 @@ START_TEST(an_inline_payload_may_change_before_the_batch_is_posted)
 }
 END_TEST
 
+/* A request has one slot for its payload, which the next request does not use. */
+START_TEST(a_payload_that_is_set_again_replaces_the_one_before)
+{
+	char first[] = "first", last[] = "last", other[] = "other";
+	struct ibv_sge sge = { (uintptr_t)other, sizeof(other), 0 };
+	struct ibv_send_wr wr = { .sg_list = &sge,
+				  .num_sge = 1,
+				  .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE },
+			   *bad;
+
+	begin();
+	strcpy(a.buffer, "segment");
+	for (unsigned int i = 0; i < 3; i++)
+		ck_assert_int_eq(verbs_recv(&b, i, 64 * i, 64), 0);
+	ibv_wr_start(ex);
+	ibv_wr_send(ex);
+	for (int i = 0; i < 100; i++)
+		ibv_wr_set_inline_data(ex, first, sizeof(first));
+	ibv_wr_set_inline_data(ex, last, sizeof(last));
+	ibv_wr_send(ex);
+	ibv_wr_set_inline_data(ex, first, sizeof(first));
+	set_sge(0, 8);
+	ck_assert_int_eq(ibv_wr_complete(ex), 0);
+	ck_assert_int_eq(ibv_post_send(a.qp, &wr, &bad), 0);
+	for (unsigned int i = 0; i < 3; i++)
+		expect_wc(&b, i, IBV_WC_RECV);
+	ck_assert_str_eq(b.buffer, "last");
+	ck_assert_str_eq(b.buffer + 64, "segment");
+	ck_assert_str_eq(b.buffer + 128, "other");
+	for (unsigned int i = 0; i < 3; i++)
+		expect_wc(&a, 0, IBV_WC_SEND);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
 START_TEST(an_aborted_batch_leaves_nothing)
 {
 	begin();
@@ -506,6 +542,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_batch_is_posted_in_order, 1, NULL);
 	unit_add(suite, immediate_data_and_lists_of_segments_are_sent, 1, NULL);
 	unit_add(suite, an_inline_payload_may_change_before_the_batch_is_posted, 1, NULL);
+	unit_add(suite, a_payload_that_is_set_again_replaces_the_one_before, 1, NULL);
 	unit_add(suite, an_aborted_batch_leaves_nothing, 1, NULL);
 	unit_add(suite, of_a_batch_with_a_bad_request_none_is_posted, 1, NULL);
 	unit_add(suite, of_a_batch_with_a_read_none_is_posted_where_no_read_may_be_outstanding, 1,
