@@ -166,6 +166,28 @@ START_TEST(epoll_finds_the_descriptors_readable)
 }
 END_TEST
 
+/* As a read from it says. */
+START_TEST(a_wait_for_a_descriptor_that_was_closed_fails_with_EBADF)
+{
+	struct ibv_async_event event;
+	struct ibv_cq *cq;
+	void *context;
+	int spare;
+
+	begin_notified();
+	spare = dup(channel->fd);
+	close(channel->fd);
+	EXPECT_MINUS(EBADF, ibv_get_cq_event(channel, &cq, &context));
+	ck_assert_int_eq(dup2(spare, channel->fd), channel->fd);
+	dup2(b.context->async_fd, spare);
+	close(b.context->async_fd);
+	EXPECT_MINUS(EBADF, ibv_get_async_event(b.context, &event));
+	ck_assert_int_eq(dup2(spare, b.context->async_fd), b.context->async_fd);
+	close(spare);
+	end_notified();
+}
+END_TEST
+
 START_TEST(a_notification_that_is_taken_while_the_destroy_waits_is_waited_for)
 {
 	struct destroyer destroyer = { .err = -1 };
@@ -197,6 +219,7 @@ static void fill(Suite *suite)
 	unit_add(suite, an_arming_is_for_completions_that_come_later, 2, NULL);
 	unit_add(suite, an_error_is_notified_to_a_solicited_arming, 1, NULL);
 	unit_add(suite, epoll_finds_the_descriptors_readable, 1, NULL);
+	unit_add(suite, a_wait_for_a_descriptor_that_was_closed_fails_with_EBADF, 1, NULL);
 	/* It has threads: from then on time is real, where all tests run in one process. */
 	unit_add(suite, a_notification_that_is_taken_while_the_destroy_waits_is_waited_for, 1,
 		 NULL);
