@@ -325,6 +325,7 @@ END_TEST
 
 static void expect_nothing_of(struct verbs_end *end)
 {
+	struct ibv_async_event event;
 	struct ibv_device_attr attr;
 	struct ibv_wc wc;
 
@@ -336,6 +337,7 @@ static void expect_nothing_of(struct verbs_end *end)
 	EXPECT(EINVAL, ibv_dereg_mr(end->mr));
 	EXPECT(EINVAL, ibv_dealloc_pd(end->pd));
 	EXPECT_NULL(EINVAL, ibv_alloc_pd(end->context));
+	EXPECT_MINUS(EINVAL, ibv_get_async_event(end->context, &event));
 	EXPECT_MINUS(EINVAL, ibv_close_device(end->context));
 }
 
