@@ -4,7 +4,7 @@
  * ibv_wr_complete posts them all.
  *
  * The requests wait in the QP's batch, which has room for a full send queue. What a request cannot
- * be is found while it is put together, so that ibv_wr_complete posts all of them or none. Inline
+ * be is found before any is posted, so that ibv_wr_complete posts all of them or none. Inline
  * payload goes to its slot at once (post.c): ibv_wr_start has seen how many slots are free. Each
  * request has one, with such a payload or not.
  */
@@ -185,14 +185,12 @@ static void wr_bind(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
 		    const struct ibv_mw_bind_info *info)
 {
 	struct vb_wr *wr = next_wr(ex, IBV_WR_BIND_MW);
-	struct nic_send_wr unused;
 
 	if (!wr)
 		return;
 	wr->ibv.bind_mw.mw = mw;
 	wr->ibv.bind_mw.rkey = rkey;
 	wr->ibv.bind_mw.bind_info = *info;
-	qp_of(ex)->batch->err = vb_mw_bind_wr(&unused, qp_of(ex), &wr->ibv);
 }
 
 static void wr_atomic(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode, uint32_t rkey, uint64_t addr,
@@ -219,7 +217,7 @@ static void wr_fetch_add(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, uin
 	wr_atomic(ex, IBV_WR_ATOMIC_FETCH_AND_ADD, rkey, addr, add, 0);
 }
 
-/* Of a QP of type UD. */
+/* Of a QP of type UD. The post looks at the address. */
 static void set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t qpn, uint32_t qkey)
 {
 	struct vb_qp *qp = qp_of(ex);
@@ -227,7 +225,7 @@ static void set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t qpn, u
 
 	if (!wr)
 		return;
-	if (qp->ibv.qp_type != IBV_QPT_UD || !ah || ah->pd != qp->ibv.pd) {
+	if (qp->ibv.qp_type != IBV_QPT_UD) {
 		qp->batch->err = -EINVAL;
 		return;
 	}

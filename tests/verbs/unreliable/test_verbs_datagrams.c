@@ -287,8 +287,8 @@ START_TEST(a_batch_of_datagrams_names_their_receivers)
 		.send_ops_flags = IBV_QP_EX_WITH_SEND
 	};
 	struct ibv_qp_ex *ex;
+	struct ibv_ah *ah, *others;
 	struct ibv_qp *plain;
-	struct ibv_ah *ah;
 
 	begin_ud();
 	init.send_cq = init.recv_cq = a.cq;
@@ -313,6 +313,16 @@ START_TEST(a_batch_of_datagrams_names_their_receivers)
 	ibv_wr_send(ex);
 	ibv_wr_set_ud_addr(ex, NULL, b.qp->qp_num, VERBS_QKEY);
 	ck_assert_int_eq(ibv_wr_complete(ex), EINVAL);
+	/* Of another domain; the first of the two is not posted either. */
+	others = handle_of(&b, &a, false);
+	ibv_wr_start(ex);
+	for (int i = 0; i < 2; i++) {
+		ibv_wr_send(ex);
+		ibv_wr_set_ud_addr(ex, i ? others : ah, b.qp->qp_num, VERBS_QKEY);
+	}
+	ck_assert_int_eq(ibv_wr_complete(ex), EINVAL);
+	expect_nothing(&a);
+	ck_assert_int_eq(ibv_destroy_ah(others), 0);
 	init.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE;
 	ck_assert_ptr_null(ibv_create_qp_ex(a.context, &init));
 	ck_assert_int_eq(ibv_destroy_qp(plain), 0);
