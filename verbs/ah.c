@@ -137,14 +137,22 @@ struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struc
 
 /* ---- a request ---- */
 
+/* Of what follows the GRH: BTH, DETH, the payload in words, and the ICRC. */
+static uint16_t packet_length(const struct ibv_send_wr *wr, uint32_t length)
+{
+	uint32_t imm = wr->opcode == IBV_WR_SEND_WITH_IMM ? 4 : 0;
+
+	return (uint16_t)(12 + 8 + imm + ((length + 3) & ~3u) + 4);
+}
+
 static void fill_grh(const struct vb_context *context, const struct ibv_ah_attr *attr,
-		     uint32_t length, uint8_t out[NIC_GRH])
+		     uint16_t length, uint8_t out[NIC_GRH])
 {
 	struct ibv_grh grh = {
 		.version_tclass_flow =
 			htobe32(GRH_VERSION << 28 | (uint32_t)attr->grh.traffic_class << 20 |
 				(attr->grh.flow_label & FLOW_MASK)),
-		.paylen = htobe16((uint16_t)length),
+		.paylen = htobe16(length),
 		.next_hdr = GRH_NEXT_IBA,
 		.hop_limit = attr->grh.hop_limit,
 		.sgid = vb_gid(context, attr->grh.sgid_index),
@@ -176,7 +184,7 @@ uint16_t vb_adapter_of(const struct vb_context *context, const struct ibv_ah_att
 {
 	if (attr->is_global && (attr->dlid == 0 || vb_setting_ethernet()))
 		return number_of_gid(context, &attr->grh.dgid);
-	return vb_setting_ethernet() ? 0 : attr->dlid;
+	return attr->dlid;
 }
 
 void vb_address_of(struct ibv_context *ibv, uint16_t number, struct ibv_ah_attr *attr)
@@ -209,6 +217,6 @@ int vb_ah_resolve(const struct vb_qp *qp, const struct ibv_send_wr *wr, uint32_t
 	if (to->qkey & QKEY_OF_QP)
 		to->qkey = qp->attr.qkey;
 	if (to->global)
-		fill_grh(context, attr, length, to->grh);
+		fill_grh(context, attr, packet_length(wr, length), to->grh);
 	return 0;
 }

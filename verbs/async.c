@@ -114,9 +114,7 @@ static int wait_for_fd(struct backend *b, int fd)
 	n = poll(&pfd, 1, -1);
 	err = errno;
 	backend_enter(b);
-	if (n < 0)
-		return err == EINTR && !process_interrupted() ? 0 : -err;
-	return pfd.revents & POLLNVAL ? -EBADF : 0;
+	return n >= 0 || (err == EINTR && !process_interrupted()) ? 0 : -err;
 }
 
 static void end_cancelled(void *backend)
@@ -192,7 +190,11 @@ static void tell_hopeless(const char *call)
 
 int vb_event_wait(struct backend *b, int fd, const char *call)
 {
-	if (fcntl(fd, F_GETFL) & O_NONBLOCK) {
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0)
+		return -errno;
+	if (flags & O_NONBLOCK) {
 		idle_anywhere(b);
 		return -EAGAIN;
 	}

@@ -260,13 +260,9 @@ static int post_one(struct vb_context *context, struct vb_qp *qp, const struct i
 static int post_in_slot(struct vb_qp *qp, const struct vb_wr *wr)
 {
 	struct segments s;
-	int err;
 
 	take_segments(&s, &wr->slot, 1, 1);
-	err = post_segments(qp, &wr->ibv, &s);
-	if (!err)
-		vb_inline_use(qp);
-	return err;
+	return post_segments(qp, &wr->ibv, &s);
 }
 
 /* verbs' error of a full queue is ENOMEM. */
@@ -339,6 +335,8 @@ int vb_post_batch(struct vb_qp *qp, const struct vb_batch *batch)
 		const struct vb_wr *wr = &batch->wrs[i];
 
 		err = wr->in_slot ? post_in_slot(qp, wr) : post_one(context, qp, &wr->ibv);
+		if (!err)
+			vb_inline_use(qp);
 	}
 	vb_refuse(&qp->obj, "ibv_wr_complete", full_is_no_memory(err));
 	backend_busy(context->nic);

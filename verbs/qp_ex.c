@@ -4,8 +4,9 @@
  * ibv_wr_complete posts them all.
  *
  * The requests wait in the QP's batch, which has room for a full send queue. What a request cannot
- * be is found while it is put together, so that ibv_wr_complete posts all of them or none. Inline
- * payload goes to its slot at once (post.c): ibv_wr_start has seen how many slots are free.
+ * be is found before any is posted, so that ibv_wr_complete posts all of them or none. Inline
+ * payload goes to its slot at once (post.c): one more slot than the send queue has room for is free,
+ * so the first request has one, and find_room has seen that each further one has.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +58,7 @@ static void wr_start(struct ibv_qp_ex *ex)
 
 	batch_lock(batch);
 	batch->room = qp->init.cap.max_send_wr > 0;
-	batch->n = batch->slots = 0;
+	batch->n = 0;
 	batch->err = 0;
 }
 
@@ -197,14 +198,12 @@ static void wr_bind(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
 		    const struct ibv_mw_bind_info *info)
 {
 	struct vb_wr *wr = next_wr(ex, IBV_WR_BIND_MW);
-	struct nic_send_wr unused;
 
 	if (!wr)
 		return;
 	wr->ibv.bind_mw.mw = mw;
 	wr->ibv.bind_mw.rkey = rkey;
 	wr->ibv.bind_mw.bind_info = *info;
-	qp_of(ex)->batch->err = vb_mw_bind_wr(&unused, qp_of(ex), &wr->ibv);
 }
 
 static void wr_atomic(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode, uint32_t rkey, uint64_t addr,
@@ -231,7 +230,7 @@ static void wr_fetch_add(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, uin
 	wr_atomic(ex, IBV_WR_ATOMIC_FETCH_AND_ADD, rkey, addr, add, 0);
 }
 
-/* Of a QP of type UD. */
+/* Of a QP of type UD. The post looks at the address. */
 static void set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t qpn, uint32_t qkey)
 {
 	struct vb_qp *qp = qp_of(ex);
@@ -239,7 +238,7 @@ static void set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t qpn, u
 
 	if (!wr)
 		return;
-	if (qp->ibv.qp_type != IBV_QPT_UD || !ah || ah->pd != qp->ibv.pd) {
+	if (qp->ibv.qp_type != IBV_QPT_UD) {
 		qp->batch->err = -EINVAL;
 		return;
 	}
@@ -263,6 +262,7 @@ static void set_sge_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_sge *l
 	}
 	memcpy(wr->ibv.sg_list, list, n * sizeof(*list));
 	wr->ibv.num_sge = (int)n;
+	wr->in_slot = false;
 }
 
 static void set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint32_t length)
@@ -293,7 +293,7 @@ static void set_inline_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_dat
 	wr->ibv.num_sge = 0;
 	if (length == 0)
 		return;
-	slot = vb_inline_slot(qp, batch->slots++);
+	slot = vb_inline_slot(qp, batch->n - 1);
 	wr->slot = (struct ibv_sge){ (uintptr_t)slot, (uint32_t)length, qp->inline_mr->lkey };
 	for (size_t i = 0; i < n; i++) {
 		memcpy(slot, list[i].addr, list[i].length);

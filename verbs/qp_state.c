@@ -207,7 +207,6 @@ static void reset_qp(struct vb_qp *qp)
 	memset(&qp->attr, 0, sizeof(qp->attr));
 	qp->draining = false;
 	qp->told_fatal = false;
-	qp->inline_slot = 0;
 }
 
 /* The queue may have drained before the call returns. */

@@ -182,10 +182,9 @@ struct vb_wr {
 struct vb_batch {
 	pthread_mutex_t mutex;
 	bool locked;
-	int err;        /* of the first request that cannot be; a negative errno */
-	uint32_t n;     /* requests */
-	uint32_t room;  /* requests that the send queue had room for */
-	uint32_t slots; /* of inline payload in use by the batch */
+	int err;       /* of the first request that cannot be; a negative errno */
+	uint32_t n;    /* requests */
+	uint32_t room; /* requests that the send queue had room for */
 	struct ibv_sge *sge;
 	struct vb_wr wrs[];
 };

@@ -27,7 +27,7 @@ void vb_idle(struct backend *b, struct nic *nic);
  */
 void vb_qp_let_arrive(const struct vb_qp *qp, uint64_t ns);
 
-/* Block until there may be an event on fd, or fail: EAGAIN, EINTR. The lock is held. */
+/* Block until there may be an event on fd, or fail: EAGAIN, EBADF, EINTR. The lock is held. */
 int vb_event_wait(struct backend *b, int fd, const char *call);
 
 struct vb_wait {

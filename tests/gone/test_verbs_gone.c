@@ -325,6 +325,7 @@ END_TEST
 
 static void expect_nothing_of(struct verbs_end *end)
 {
+	struct ibv_async_event event;
 	struct ibv_device_attr attr;
 	struct ibv_wc wc;
 
@@ -336,6 +337,7 @@ static void expect_nothing_of(struct verbs_end *end)
 	EXPECT(EINVAL, ibv_dereg_mr(end->mr));
 	EXPECT(EINVAL, ibv_dealloc_pd(end->pd));
 	EXPECT_NULL(EINVAL, ibv_alloc_pd(end->context));
+	EXPECT_MINUS(EINVAL, ibv_get_async_event(end->context, &event));
 	EXPECT_MINUS(EINVAL, ibv_close_device(end->context));
 }
 
@@ -601,6 +603,26 @@ START_TEST(a_channel_without_a_waiter_closes_its_descriptor)
 }
 END_TEST
 
+/* As the kernel closes a file with the last read from it. */
+START_TEST(a_channel_that_is_destroyed_closes_its_descriptor_with_its_last_waiter)
+{
+	struct ibv_comp_channel *channel;
+	pthread_t thread;
+	int fd;
+
+	verbs_begin(&a, &b);
+	channel = ibv_create_comp_channel(a.context);
+	fd = channel->fd;
+	ck_assert_int_eq(pthread_create(&thread, NULL, await_cq, channel), 0);
+	usleep(SOON);
+	EXPECT(0, ibv_destroy_comp_channel(channel));
+	ck_assert_int_eq(pthread_cancel(thread), 0);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	ck_assert_int_eq(fcntl(fd, F_GETFD), -1);
+	end_both();
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, each_object_is_destroyed_once, 1, NULL);
@@ -622,6 +644,8 @@ static void fill(Suite *suite)
 	unit_add(suite, a_wait_for_a_channel_that_is_destroyed_ends_when_its_device_is_closed, 1,
 		 NULL);
 	unit_add(suite, a_channel_without_a_waiter_closes_its_descriptor, 1, NULL);
+	unit_add(suite, a_channel_that_is_destroyed_closes_its_descriptor_with_its_last_waiter, 1,
+		 NULL);
 }
 
 UNIT_SUITE("verbs_gone")

@@ -420,6 +420,31 @@ START_TEST(kept_completions_take_room)
 }
 END_TEST
 
+START_TEST(a_queue_that_grows_by_one_keeps_one_completion_more)
+{
+	struct ibv_qp *gone, *stays;
+	struct ibv_wc wc[3];
+	struct ibv_cq *cq;
+
+	begin();
+	verbs_make_qp(&b);
+	cq = ibv_create_cq(a.context, 1, NULL, NULL, 0);
+	gone = make_failed(cq);
+	stays = make_failed(cq);
+	ck_assert_int_eq(ibv_resize_cq(cq, 2), 0);
+	for (uint64_t id = 1; id <= 2; id++)
+		ck_assert_int_eq(verbs_recv(&a, id, 0, 8), 0);
+	ck_assert_int_eq(ibv_destroy_qp(gone), 0);
+	ck_assert_int_eq(ibv_poll_cq(cq, 3, wc), 2);
+	ck_assert_uint_eq(wc[0].wr_id, 1);
+	ck_assert_uint_eq(wc[1].wr_id, 2);
+	ck_assert_int_eq(ibv_destroy_qp(stays), 0);
+	ck_assert_int_eq(ibv_destroy_cq(cq), 0);
+	a.qp = NULL;
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
 /* ---- the device ---- */
 
 static int descriptors(void)
@@ -476,6 +501,7 @@ static void fill(Suite *suite)
 	unit_add(suite, notifications_of_others_stay_and_take_turns, 2, NULL);
 	unit_add(suite, completions_go_with_their_queue_pair_from_both_queues, 2, NULL);
 	unit_add(suite, kept_completions_take_room, 2, NULL);
+	unit_add(suite, a_queue_that_grows_by_one_keeps_one_completion_more, 1, NULL);
 	unit_add(suite, a_closed_device_leaves_no_descriptor, 1, NULL);
 }
 

@@ -15,6 +15,7 @@ static struct verbs_end a, b;
 static void set_way(struct ibv_ah_attr *way, const struct verbs_end *to, int gid)
 {
 	*way = (struct ibv_ah_attr){ .port_num = 1, .is_global = 1 };
+	way->dlid = 77; /* of no use there */
 	way->grh.hop_limit = 1;
 	way->grh.sgid_index = (uint8_t)gid;
 	ck_assert_int_eq(ibv_query_gid(to->context, 1, gid, &way->grh.dgid), 0);

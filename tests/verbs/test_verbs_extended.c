@@ -171,6 +171,42 @@ START_TEST(an_inline_payload_may_change_before_the_batch_is_posted)
 }
 END_TEST
 
+/* A request has one slot for its payload, which the next request does not use. */
+START_TEST(a_payload_that_is_set_again_replaces_the_one_before)
+{
+	char first[] = "first", last[] = "last", other[] = "other";
+	struct ibv_sge sge = { (uintptr_t)other, sizeof(other), 0 };
+	struct ibv_send_wr wr = { .sg_list = &sge,
+				  .num_sge = 1,
+				  .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE },
+			   *bad;
+
+	begin();
+	strcpy(a.buffer, "segment");
+	for (unsigned int i = 0; i < 3; i++)
+		ck_assert_int_eq(verbs_recv(&b, i, 64 * i, 64), 0);
+	ibv_wr_start(ex);
+	ibv_wr_send(ex);
+	ibv_wr_set_inline_data(ex, first, sizeof(first));
+	set_sge(0, 8);
+	ibv_wr_send(ex);
+	for (int i = 0; i < 100; i++)
+		ibv_wr_set_inline_data(ex, first, sizeof(first));
+	ibv_wr_set_inline_data(ex, last, sizeof(last));
+	ck_assert_int_eq(ibv_wr_complete(ex), 0);
+	ck_assert_int_eq(ibv_post_send(a.qp, &wr, &bad), 0);
+	for (unsigned int i = 0; i < 3; i++)
+		expect_wc(&b, i, IBV_WC_RECV);
+	ck_assert_str_eq(b.buffer, "segment");
+	ck_assert_str_eq(b.buffer + 64, "last");
+	ck_assert_str_eq(b.buffer + 128, "other");
+	for (unsigned int i = 0; i < 3; i++)
+		expect_wc(&a, 0, IBV_WC_SEND);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
 START_TEST(an_aborted_batch_leaves_nothing)
 {
 	begin();
@@ -183,6 +219,85 @@ START_TEST(an_aborted_batch_leaves_nothing)
 	ibv_wr_start(ex);
 	ck_assert_int_eq(ibv_wr_complete(ex), 0);
 	expect_none(&a);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
+START_TEST(a_batch_that_was_posted_is_not_posted_again)
+{
+	begin();
+	for (unsigned int i = 0; i < 2; i++)
+		ck_assert_int_eq(verbs_recv(&b, i, 64 * i, 64), 0);
+	ibv_wr_start(ex);
+	ibv_wr_send(ex);
+	set_sge(0, 8);
+	ck_assert_int_eq(ibv_wr_complete(ex), 0);
+	ck_assert_int_eq(ibv_wr_complete(ex), 0);
+	expect_wc(&a, 0, IBV_WC_SEND);
+	expect_wc(&b, 0, IBV_WC_RECV);
+	expect_none(&a);
+	expect_none(&b);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
+START_TEST(a_request_without_a_payload_does_not_send_that_of_one_before)
+{
+	char part[] = "part";
+	struct ibv_wc wc;
+
+	begin();
+	for (unsigned int i = 0; i < 3; i++)
+		ck_assert_int_eq(verbs_recv(&b, i, 64 * i, 64), 0);
+	for (unsigned int i = 0; i < 3; i++) {
+		ibv_wr_start(ex);
+		ibv_wr_send(ex);
+		if (i == 2)
+			set_sge(0, 8);
+		if (i != 1)
+			ibv_wr_set_inline_data(ex, part, i == 0 ? sizeof(part) : 0);
+		ck_assert_int_eq(ibv_wr_complete(ex), 0);
+		ck_assert(verbs_poll(&b, &wc));
+		ck_assert_uint_eq(wc.byte_len, i == 0 ? sizeof(part) : 0);
+		expect_wc(&a, 0, IBV_WC_SEND);
+	}
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
+/* The payload says itself whether it is inline. */
+START_TEST(a_payload_of_segments_is_not_inline_whatever_the_flags_say)
+{
+	begin();
+	ck_assert_int_eq(verbs_recv(&b, 1, 0, 100), 0);
+	ibv_wr_start(ex);
+	ex->wr_flags |= IBV_SEND_INLINE;
+	ibv_wr_send(ex);
+	set_sge(0, 100); /* more than may be inline */
+	ck_assert_int_eq(ibv_wr_complete(ex), 0);
+	expect_wc(&a, 0, IBV_WC_SEND);
+	expect_wc(&b, 1, IBV_WC_RECV);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
+START_TEST(a_batch_has_the_room_that_requests_in_flight_leave)
+{
+	begin();
+	for (unsigned int i = 0; i < DEPTH; i++)
+		ck_assert_int_eq(verbs_recv(&b, i, 64 * i, 64), 0);
+	for (unsigned int i = 0; i < 2; i++)
+		ck_assert_int_eq(verbs_send(&a, &b, IBV_WR_SEND, 8, 0), 0);
+	for (int err = ENOMEM; err >= 0; err -= ENOMEM) {
+		ibv_wr_start(ex);
+		for (unsigned int i = 0; i < (err ? DEPTH - 1 : DEPTH - 2); i++) {
+			ibv_wr_send(ex);
+			set_sge(0, 8);
+		}
+		ck_assert_int_eq(ibv_wr_complete(ex), err);
+	}
+	for (unsigned int i = 0; i < DEPTH; i++)
+		expect_wc(&b, i, IBV_WC_RECV);
 	verbs_end_all(&a, &b);
 }
 END_TEST
@@ -209,6 +324,14 @@ static void add_long_inline(void)
 	ibv_wr_set_inline_data(ex, a.buffer, 65);
 }
 
+static void add_endless_inline(void)
+{
+	struct ibv_data_buf list[2] = { { a.buffer, 8 }, { a.buffer, SIZE_MAX - 3 } };
+
+	ibv_wr_send(ex);
+	ibv_wr_set_inline_data_list(ex, 2, list); /* together 4, in a size_t */
+}
+
 static void add_inline_read(void)
 {
 	ibv_wr_rdma_read(ex, b.mr->rkey, (uintptr_t)b.buffer);
@@ -229,6 +352,18 @@ static void add_unknown_flag(void)
 	ex->wr_flags = IBV_SEND_SIGNALED;
 }
 
+static void add_address(void)
+{
+	struct ibv_ah_attr to = { .dlid = b.port.lid, .port_num = 1 };
+	struct ibv_ah *ah = ibv_create_ah(a.pd, &to);
+
+	ck_assert_ptr_nonnull(ah);
+	ibv_wr_send(ex);
+	ibv_wr_set_ud_addr(ex, ah, b.qp->qp_num, VERBS_QKEY);
+	set_sge(0, 8);
+	ck_assert_int_eq(ibv_destroy_ah(ah), 0);
+}
+
 START_TEST(of_a_batch_with_a_bad_request_none_is_posted)
 {
 	static const struct {
@@ -238,6 +373,7 @@ START_TEST(of_a_batch_with_a_bad_request_none_is_posted)
 		{ add_too_many, ENOMEM },     { add_long_list, EINVAL },
 		{ add_long_inline, EINVAL },  { add_inline_read, EINVAL },
 		{ add_short_atomic, EINVAL }, { add_unknown_flag, EINVAL },
+		{ add_address, EINVAL },      { add_endless_inline, EINVAL },
 	};
 
 	begin();
@@ -299,6 +435,7 @@ START_TEST(what_an_extended_qp_cannot_be_is_refused)
 	struct ibv_qp_init_attr_ex init;
 
 	verbs_open(&a, 0);
+	verbs_open(&b, 1);
 	init = init_ex(IBV_QP_EX_WITH_TSO);
 	ck_assert_ptr_null(ibv_create_qp_ex(a.context, &init));
 	ck_assert_int_eq(errno, EOPNOTSUPP);
@@ -310,9 +447,17 @@ START_TEST(what_an_extended_qp_cannot_be_is_refused)
 	init.comp_mask = IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 	ck_assert_ptr_null(ibv_create_qp_ex(a.context, &init));
 	ck_assert_int_eq(errno, EINVAL);
+	init = init_ex(OPS);
+	EXPECT_NULL(EINVAL, ibv_create_qp_ex(b.context, &init)); /* of another device's domain */
+	init.comp_mask |= IBV_QP_INIT_ATTR_CREATE_FLAGS;
+	init.create_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB;
+	EXPECT_NULL(EOPNOTSUPP, ibv_create_qp_ex(a.context, &init));
+	init = init_ex(IBV_QP_EX_WITH_RDMA_READ);
+	init.qp_type = IBV_QPT_UC;
+	EXPECT_NULL(EOPNOTSUPP, ibv_create_qp_ex(a.context, &init));
 	verbs_make_qp(&a);
 	ck_assert_ptr_null(ibv_qp_to_qp_ex(a.qp));
-	verbs_close(&a);
+	verbs_end_all(&a, &b);
 }
 END_TEST
 
@@ -485,7 +630,9 @@ START_TEST(what_an_extended_srq_cannot_be_is_refused)
 	init.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_CQ;
 	ck_assert_ptr_null(ibv_create_srq_ex(a.context, &init));
 	ck_assert_int_eq(errno, EINVAL);
-	init.comp_mask |= IBV_SRQ_INIT_ATTR_PD;
+	init.comp_mask = IBV_SRQ_INIT_ATTR_RESERVED;
+	EXPECT_NULL(EOPNOTSUPP, ibv_create_srq_ex(a.context, &init));
+	init.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_PD;
 	init.srq_type = IBV_SRQT_TM;
 	ck_assert_ptr_null(ibv_create_srq_ex(a.context, &init));
 	ck_assert_int_eq(errno, EOPNOTSUPP);
@@ -506,7 +653,12 @@ static void fill(Suite *suite)
 	unit_add(suite, a_batch_is_posted_in_order, 1, NULL);
 	unit_add(suite, immediate_data_and_lists_of_segments_are_sent, 1, NULL);
 	unit_add(suite, an_inline_payload_may_change_before_the_batch_is_posted, 1, NULL);
+	unit_add(suite, a_payload_that_is_set_again_replaces_the_one_before, 1, NULL);
 	unit_add(suite, an_aborted_batch_leaves_nothing, 1, NULL);
+	unit_add(suite, a_batch_that_was_posted_is_not_posted_again, 1, NULL);
+	unit_add(suite, a_request_without_a_payload_does_not_send_that_of_one_before, 1, NULL);
+	unit_add(suite, a_payload_of_segments_is_not_inline_whatever_the_flags_say, 1, NULL);
+	unit_add(suite, a_batch_has_the_room_that_requests_in_flight_leave, 1, NULL);
 	unit_add(suite, of_a_batch_with_a_bad_request_none_is_posted, 1, NULL);
 	unit_add(suite, of_a_batch_with_a_read_none_is_posted_where_no_read_may_be_outstanding, 1,
 		 NULL);

@@ -88,6 +88,21 @@ START_TEST(a_way_back_is_made_of_a_header_to_an_own_GID_alone)
 }
 END_TEST
 
+START_TEST(a_way_back_has_the_level_and_the_LIDs_of_the_way_there)
+{
+	struct ibv_wc wc = { .slid = 9, .sl = 5, .dlid_path_bits = 3 };
+	struct ibv_ah_attr attr = { .is_global = 1 };
+
+	verbs_begin(&a, &b);
+	ck_assert_int_eq(ibv_init_ah_from_wc(a.context, 1, &wc, NULL, &attr), 0);
+	ck_assert_uint_eq(attr.dlid, 9);
+	ck_assert_uint_eq(attr.sl, 5);
+	ck_assert_uint_eq(attr.src_path_bits, 3);
+	ck_assert_uint_eq(attr.is_global, 0);
+	end_both();
+}
+END_TEST
+
 START_TEST(memory_that_is_not_there_is_not_registered)
 {
 	const int all = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
@@ -546,6 +561,7 @@ static void fill(Suite *suite)
 {
 	unit_add(suite, queries_beyond_the_tables_are_refused, 1, NULL);
 	unit_add(suite, a_way_back_is_made_of_a_header_to_an_own_GID_alone, 1, NULL);
+	unit_add(suite, a_way_back_has_the_level_and_the_LIDs_of_the_way_there, 1, NULL);
 	unit_add(suite, memory_that_is_not_there_is_not_registered, 1, NULL);
 	unit_add(suite, no_bytes_are_a_region_in_the_middle_of_a_page_alone, 1, NULL);
 	unit_add(suite, another_name_of_memory_has_the_same_place_in_its_page, 1, NULL);

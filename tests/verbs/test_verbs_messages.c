@@ -178,6 +178,8 @@ START_TEST(two_qps_share_a_receive_queue_and_its_limit_is_an_event)
 	ck_assert_ptr_eq(event.element.srq, b.srq);
 	ibv_ack_async_event(&event);
 	ck_assert_int_eq(poll(&pfd, 1, 0), 0);
+	ck_assert_int_eq(ibv_query_srq(b.srq, &limit), 0);
+	ck_assert_uint_eq(limit.srq_limit, 0); /* it acts once */
 	verbs_end_all(&a, &b);
 }
 END_TEST
@@ -347,6 +349,29 @@ START_TEST(a_peer_that_comes_late_gets_the_retransmission)
 	expect_wc(&b, IBV_WC_RECV, IBV_WC_SUCCESS);
 	ck_assert_str_eq(b.buffer, "early");
 	expect_wc(&a, IBV_WC_SEND, IBV_WC_SUCCESS);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
+START_TEST(a_packet_sequence_number_has_24_bits)
+{
+	struct ibv_qp_attr attr;
+
+	verbs_open(&a, 0);
+	verbs_open(&b, 1);
+	verbs_make_qp(&a);
+	verbs_make_qp(&b);
+	for (int state = IBV_QPS_INIT; state <= IBV_QPS_RTS; state++) {
+		attr = verbs_attr(&a, &b);
+		attr.qp_state = (enum ibv_qp_state)state;
+		attr.sq_psn |= 0xab000000u;
+		ck_assert_int_eq(ibv_modify_qp(a.qp, &attr, verbs_mask(attr.qp_state)), 0);
+		attr = verbs_attr(&b, &a);
+		attr.qp_state = (enum ibv_qp_state)state;
+		attr.rq_psn |= 0xcd000000u;
+		ck_assert_int_eq(ibv_modify_qp(b.qp, &attr, verbs_mask(attr.qp_state)), 0);
+	}
+	verbs_exchange(&a, &b);
 	verbs_end_all(&a, &b);
 }
 END_TEST
@@ -590,6 +615,7 @@ static void fill(Suite *suite)
 	unit_add(suite, without_a_receive_the_retries_end_with_RNR_RETRY_EXC_ERR, 1, NULL);
 	unit_add(suite, a_peer_in_error_is_found_by_RETRY_EXC_ERR, 1, NULL);
 	unit_add(suite, a_peer_that_comes_late_gets_the_retransmission, 1, NULL);
+	unit_add(suite, a_packet_sequence_number_has_24_bits, 1, NULL);
 	unit_add(suite, another_packet_sequence_number_is_no_connection, 1, NULL);
 	unit_add(suite, a_wrong_remote_key_ends_with_REM_ACCESS_ERR, 1, NULL);
 	unit_add(suite, what_the_peers_qp_does_not_permit_ends_with_REM_ACCESS_ERR, 1, NULL);

@@ -148,6 +148,7 @@ START_TEST(each_status_comes_or_the_table_says_why_not)
 	row->how();
 	ck_assert_int_eq(ibv_post_send(a.qp, &wr, &bad), 0);
 	ck_assert(verbs_poll(row->at_peer ? &b : &a, &wc));
+	ck_assert_int_eq(wc.vendor_err != 0, row->status != IBV_WC_SUCCESS);
 	ck_assert_str_eq(ibv_wc_status_str(wc.status), ibv_wc_status_str(row->status));
 	if (row->how == bind_a_window)
 		ck_assert_int_eq(ibv_dealloc_mw(wr.bind_mw.mw), 0);

@@ -3,12 +3,15 @@
  * What the trace of a fabric says of the work of verbs programs: the kind of each request, packet
  * and completion, and the two ends of each packet, in the order in which they come.
  */
+#include <endian.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/support/asleep.h"
 #include "tests/support/support.h"
 #include "verbs_pair.h"
 
@@ -333,6 +336,101 @@ START_TEST(a_forked_child_leaves_the_trace_to_its_parent)
 }
 END_TEST
 
+/* Bind b's window to its buffer; its key. */
+static uint32_t bind_window(struct ibv_mw *mw, struct ibv_mr *mr)
+{
+	struct ibv_send_wr wr = { .wr_id = 4, .opcode = IBV_WR_BIND_MW }, *bad;
+
+	wr.bind_mw.mw = mw;
+	wr.bind_mw.rkey = ibv_inc_rkey(mw->rkey);
+	wr.bind_mw.bind_info =
+		(struct ibv_mw_bind_info){ .mr = mr,
+					   .addr = (uintptr_t)b.buffer,
+					   .length = 64,
+					   .mw_access_flags = IBV_ACCESS_REMOTE_WRITE };
+	ck_assert_int_eq(ibv_post_send(b.qp, &wr, &bad), 0);
+	return wr.bind_mw.rkey;
+}
+
+START_TEST(a_completion_has_what_came_with_its_message)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND_WITH_INV }, *bad;
+	char line[1024], done[1024] = "", expected[512];
+	struct ibv_mw *mw;
+	struct ibv_mr *mr;
+	struct ibv_wc wc;
+	FILE *trace;
+
+	begin_traced(IBV_QPT_RC, no_fault);
+	mw = ibv_alloc_mw(b.pd, IBV_MW_TYPE_2);
+	mr = ibv_reg_mr(b.pd, b.buffer, 64, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
+	for (uint64_t id = 2; id <= 3; id++)
+		ck_assert_int_eq(verbs_recv(&b, id, 1024, 64), 0);
+	wr.invalidate_rkey = bind_window(mw, mr);
+	ck_assert_int_eq(verbs_send(&a, &b, IBV_WR_SEND_WITH_IMM, 8, 0), 0);
+	ck_assert_int_eq(ibv_post_send(a.qp, &wr, &bad), 0);
+	for (int i = 0; i < 2; i++)
+		ck_assert(verbs_poll(&b, &wc));
+	ck_assert_int_eq(ibv_dealloc_mw(mw), 0);
+	ck_assert_int_eq(ibv_dereg_mr(mr), 0);
+	verbs_end_all(&a, &b);
+	trace = fopen(file, "r");
+	ck_assert_ptr_nonnull(trace);
+	while (fgets(line, sizeof(line), trace))
+		if (strstr(line, "emu1.qp1 ibv_poll_cq"))
+			strncat(done, strstr(line, " status="), sizeof(done) - strlen(done) - 1);
+	fclose(trace);
+	unlink(file);
+	snprintf(expected, sizeof(expected),
+		 " status=IBV_WC_SUCCESS bytes=8 imm=%u wr_id=2\n"
+		 " status=IBV_WC_SUCCESS bytes=0 invalidate=%u wr_id=3\n",
+		 be32toh(0x12345678), wr.invalidate_rkey);
+	ck_assert_str_eq(done, expected);
+}
+END_TEST
+
+struct waiter {
+	struct ibv_comp_channel *channel;
+	pid_t tid;
+};
+
+static void *await_notification(void *arg)
+{
+	struct waiter *waiter = arg;
+	struct ibv_cq *cq;
+	void *context;
+
+	__atomic_store_n(&waiter->tid, gettid(), __ATOMIC_RELEASE);
+	EXPECT_MINUS(EIO, ibv_get_cq_event(waiter->channel, &cq, &context));
+	return NULL;
+}
+
+/* Its waiter keeps it until the device is closed. */
+START_TEST(a_channel_that_is_waited_for_is_freed_once)
+{
+	struct waiter waiter = { .tid = 0 };
+	char line[1024];
+	pthread_t thread;
+	FILE *trace;
+	int n = 0;
+
+	begin_traced(IBV_QPT_RC, no_fault);
+	waiter.channel = ibv_create_comp_channel(a.context);
+	ck_assert_int_eq(pthread_create(&thread, NULL, await_notification, &waiter), 0);
+	until_thread_asleep(&waiter.tid);
+	ck_assert_int_eq(ibv_destroy_comp_channel(waiter.channel), 0);
+	verbs_end_all(&a, &b);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	trace = fopen(file, "r");
+	ck_assert_ptr_nonnull(trace);
+	while (fgets(line, sizeof(line), trace))
+		n += strstr(line, " emu0.channel1 free\n") != NULL;
+	fclose(trace);
+	unlink(file);
+	ck_assert_int_eq(n, 1);
+}
+END_TEST
+
 static void set_retries(uint8_t retries)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD, .rnr_retry = retries };
@@ -375,6 +473,8 @@ static void fill(Suite *suite)
 	unit_add(suite, an_atomic_that_is_lost_and_sent_again, 1, NULL);
 	unit_add(suite, requests_that_are_not_answered, 1, NULL);
 	unit_add(suite, retries_without_an_end_are_told_after_others, 1, NULL);
+	unit_add(suite, a_completion_has_what_came_with_its_message, 1, NULL);
+	unit_add(suite, a_channel_that_is_waited_for_is_freed_once, 1, NULL);
 	unit_add(suite, a_forked_child_leaves_the_trace_to_its_parent, 1, NULL);
 }
 

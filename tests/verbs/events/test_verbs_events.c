@@ -165,6 +165,28 @@ START_TEST(a_qp_is_not_destroyed_before_its_event_is_acknowledged)
 }
 END_TEST
 
+START_TEST(a_completion_queue_is_not_destroyed_before_its_event_is_acknowledged)
+{
+	struct destroyer destroyer = { .err = -1 };
+	struct ibv_async_event event;
+
+	begin_small();
+	overflow();
+	ck_assert_int_eq(ibv_get_async_event(a.context, &event), 0);
+	ck_assert_int_eq((int)event.event_type, (int)IBV_EVENT_CQ_ERR);
+	ck_assert_int_eq(ibv_destroy_qp(a.qp), 0);
+	a.qp = NULL;
+	destroyer.cq = a.cq;
+	begin_destroy(&destroyer);
+	expect_quiet(&b);
+	allow_destroy(&destroyer);
+	ibv_ack_async_event(&event);
+	await_destroy(&destroyer);
+	a.cq = ibv_create_cq(a.context, 1, NULL, NULL, 0); /* verbs_close destroys one */
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
 /* The one that came first is acknowledged last. */
 START_TEST(an_event_that_is_taken_while_the_destroy_waits_is_waited_for)
 {
@@ -257,6 +279,8 @@ static void fill(Suite *suite)
 	 * real clock from then on, and a slow machine may run out of retries.
 	 */
 	unit_add(suite, a_qp_is_not_destroyed_before_its_event_is_acknowledged, 1, NULL);
+	unit_add(suite, a_completion_queue_is_not_destroyed_before_its_event_is_acknowledged, 1,
+		 NULL);
 	unit_add(suite, an_event_that_is_taken_while_the_destroy_waits_is_waited_for, 1, NULL);
 }
 

@@ -166,6 +166,44 @@ START_TEST(epoll_finds_the_descriptors_readable)
 }
 END_TEST
 
+START_TEST(notifications_may_be_acknowledged_together)
+{
+	struct ibv_cq *cq;
+	void *context;
+
+	begin_notified();
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(ibv_req_notify_cq(b.cq, 0), 0);
+		carry(IBV_WR_SEND, 0);
+		ck_assert_int_eq(ibv_get_cq_event(channel, &cq, &context), 0);
+	}
+	ibv_ack_cq_events(cq, 2);
+	end_notified(); /* it would wait for one that is not acknowledged */
+}
+END_TEST
+
+/* As a read from it says. */
+START_TEST(a_wait_for_a_descriptor_that_was_closed_fails_with_EBADF)
+{
+	struct ibv_async_event event;
+	struct ibv_cq *cq;
+	void *context;
+	int spare;
+
+	begin_notified();
+	spare = dup(channel->fd);
+	close(channel->fd);
+	EXPECT_MINUS(EBADF, ibv_get_cq_event(channel, &cq, &context));
+	ck_assert_int_eq(dup2(spare, channel->fd), channel->fd);
+	dup2(b.context->async_fd, spare);
+	close(b.context->async_fd);
+	EXPECT_MINUS(EBADF, ibv_get_async_event(b.context, &event));
+	ck_assert_int_eq(dup2(spare, b.context->async_fd), b.context->async_fd);
+	close(spare);
+	end_notified();
+}
+END_TEST
+
 START_TEST(a_notification_that_is_taken_while_the_destroy_waits_is_waited_for)
 {
 	struct destroyer destroyer = { .err = -1 };
@@ -190,6 +228,36 @@ START_TEST(a_notification_that_is_taken_while_the_destroy_waits_is_waited_for)
 }
 END_TEST
 
+/* It waits for the acknowledgement of the asynchronous event, then for that of the other one. */
+START_TEST(a_destroy_waits_for_the_events_of_either_kind)
+{
+	struct destroyer destroyer = { .err = -1 };
+	struct ibv_async_event events[2];
+	struct ibv_cq *cq;
+	void *context;
+
+	begin_notified();
+	destroyer.cq = b.cq;
+	ck_assert_int_eq(ibv_req_notify_cq(b.cq, 0), 0);
+	ck_assert_int_eq(verbs_modify(&b, &a, IBV_QPS_ERR), 0);
+	for (int i = 0; i <= b.cq->cqe; i++) /* and one is lost */
+		ck_assert_int_eq(verbs_recv(&b, 1, 0, 64), 0);
+	for (int i = 0; i < 2; i++)
+		ck_assert_int_eq(ibv_get_async_event(b.context, &events[i]), 0);
+	ck_assert_int_eq((int)events[0].event_type, (int)IBV_EVENT_CQ_ERR);
+	ibv_ack_async_event(&events[1]);
+	ck_assert_int_eq(ibv_destroy_qp(b.qp), 0);
+	b.qp = NULL;
+	begin_destroy(&destroyer);
+	ck_assert_int_eq(ibv_get_cq_event(channel, &cq, &context), 0);
+	ibv_ack_async_event(&events[0]);
+	allow_destroy(&destroyer);
+	ibv_ack_cq_events(cq, 1);
+	await_destroy(&destroyer);
+	end_channel();
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_solicited_arming_is_for_solicited_messages_and_once, 3, NULL);
@@ -197,9 +265,12 @@ static void fill(Suite *suite)
 	unit_add(suite, an_arming_is_for_completions_that_come_later, 2, NULL);
 	unit_add(suite, an_error_is_notified_to_a_solicited_arming, 1, NULL);
 	unit_add(suite, epoll_finds_the_descriptors_readable, 1, NULL);
+	unit_add(suite, notifications_may_be_acknowledged_together, 1, NULL);
+	unit_add(suite, a_wait_for_a_descriptor_that_was_closed_fails_with_EBADF, 1, NULL);
 	/* It has threads: from then on time is real, where all tests run in one process. */
 	unit_add(suite, a_notification_that_is_taken_while_the_destroy_waits_is_waited_for, 1,
 		 NULL);
+	unit_add(suite, a_destroy_waits_for_the_events_of_either_kind, 1, NULL);
 }
 
 UNIT_SUITE("verbs_notify")

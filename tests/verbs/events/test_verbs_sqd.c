@@ -2,14 +2,19 @@
 /* The state SQD: what completes in it, what waits, and when the send queue has drained. */
 #include "qp_events.h"
 
-static bool is_draining(const struct verbs_end *end)
+static bool is_draining_in(const struct verbs_end *end, enum ibv_qp_state state)
 {
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
 
 	ck_assert_int_eq(ibv_query_qp(end->qp, &attr, IBV_QP_STATE, &init), 0);
-	ck_assert_int_eq((int)attr.qp_state, (int)IBV_QPS_SQD);
+	ck_assert_int_eq((int)attr.qp_state, (int)state);
 	return attr.sq_draining;
+}
+
+static bool is_draining(const struct verbs_end *end)
+{
+	return is_draining_in(end, IBV_QPS_SQD);
 }
 
 START_TEST(sqd_lets_complete_what_began_and_keeps_the_rest)
@@ -81,6 +86,56 @@ START_TEST(sqd_of_an_idle_queue_has_drained_at_once)
 	ck_assert_int_eq(set_state(&a, IBV_QPS_RTS, false), 0);
 	ck_assert_int_eq(set_state(&a, IBV_QPS_SQD, true), 0);
 	EXPECT_EVENT(&a, IBV_EVENT_SQ_DRAINED);
+	EXPECT_NO_EVENT(&a);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
+START_TEST(a_change_in_sqd_does_not_take_back_that_the_end_is_told)
+{
+	struct ibv_qp_attr attr = { .min_rnr_timer = 2 };
+
+	verbs_begin(&a, &b);
+	send_one(&a, 1, NULL);
+	ck_assert_int_eq(set_state(&a, IBV_QPS_SQD, true), 0);
+	ck_assert_int_eq(ibv_modify_qp(a.qp, &attr, IBV_QP_MIN_RNR_TIMER), 0);
+	ck_assert(is_draining(&a));
+	ck_assert_int_eq(verbs_recv(&b, 11, 1024, 64), 0);
+	expect_done(&a, 1);
+	EXPECT_EVENT(&a, IBV_EVENT_SQ_DRAINED);
+	ck_assert_int_eq(ibv_modify_qp(a.qp, &attr, IBV_QP_MIN_RNR_TIMER), 0);
+	ck_assert(!is_draining(&a));
+	EXPECT_NO_EVENT(&a);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
+START_TEST(a_queue_that_leaves_sqd_drains_no_longer)
+{
+	static const enum ibv_qp_state states[] = { IBV_QPS_RTS, IBV_QPS_ERR, IBV_QPS_RESET };
+
+	verbs_begin(&a, &b);
+	send_one(&a, 1, NULL);
+	ck_assert_int_eq(set_state(&a, IBV_QPS_SQD, true), 0);
+	ck_assert(is_draining(&a));
+	ck_assert_int_eq(set_state(&a, states[_i], false), 0);
+	ck_assert(!is_draining_in(&a, states[_i]));
+	if (states[_i] == IBV_QPS_RTS) {
+		ck_assert_int_eq(verbs_recv(&b, 11, 1024, 64), 0);
+		expect_done(&a, 1);
+	}
+	EXPECT_NO_EVENT(&a);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
+START_TEST(the_end_is_told_only_if_the_mask_says_that_it_is_asked_for)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1 };
+
+	verbs_begin(&a, &b);
+	ck_assert_int_eq(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE), 0);
+	ck_assert(!is_draining(&a));
 	EXPECT_NO_EVENT(&a);
 	verbs_end_all(&a, &b);
 }
@@ -204,6 +259,9 @@ static void fill(Suite *suite)
 	unit_add(suite, sqd_lets_complete_what_began_and_keeps_the_rest, 1, NULL);
 	unit_add(suite, sqd_goes_on_with_the_request_that_waits_after_an_rnr_nak, 1, NULL);
 	unit_add(suite, sqd_of_an_idle_queue_has_drained_at_once, 1, NULL);
+	unit_add(suite, a_change_in_sqd_does_not_take_back_that_the_end_is_told, 1, NULL);
+	unit_add(suite, a_queue_that_leaves_sqd_drains_no_longer, 3, NULL);
+	unit_add(suite, the_end_is_told_only_if_the_mask_says_that_it_is_asked_for, 1, NULL);
 	unit_add(suite, sqd_takes_receives_and_serves_the_peer, 1, NULL);
 	unit_add(suite, sqd_waits_with_reads_and_fences_too, 1, NULL);
 	unit_add(suite, sqd_flushes_what_waits_when_the_qp_ends, 1, NULL);

@@ -19,12 +19,13 @@ START_TEST(a_datagram_comes_behind_its_grh_and_names_its_sender)
 		ah = handle_of(&a, &b, global);
 		letter = letter_to(&a, &b, ah);
 		letter.opcode = IBV_WR_SEND_WITH_IMM;
+		letter.length = 7;
 		ck_assert_int_eq(verbs_recv(&b, 7, 100, GRH + 8), 0);
 		ck_assert_int_eq(post(&a, &letter), 0);
 		wc = expect(&b, IBV_WC_SUCCESS);
 		ck_assert_int_eq((int)wc.opcode, (int)IBV_WC_RECV);
 		ck_assert_uint_eq(wc.wr_id, 7);
-		ck_assert_uint_eq(wc.byte_len, GRH + 8);
+		ck_assert_uint_eq(wc.byte_len, GRH + 7);
 		ck_assert_uint_eq(wc.src_qp, a.qp->qp_num);
 		ck_assert_uint_eq(wc.slid, a.port.lid);
 		ck_assert_uint_eq(wc.sl, 3);
@@ -37,6 +38,8 @@ START_TEST(a_datagram_comes_behind_its_grh_and_names_its_sender)
 			ck_assert_int_eq(memcmp(&grh.sgid, &gid, sizeof(gid)), 0);
 			ck_assert_uint_eq(be32toh(grh.version_tclass_flow), 6u << 28 | 5u << 20);
 			ck_assert_uint_eq(grh.hop_limit, 7);
+			/* BTH, DETH, the immediate data, the payload in words, and the ICRC */
+			ck_assert_uint_eq(be16toh(grh.paylen), 12 + 8 + 4 + 8 + 4);
 		}
 		wc = expect(&a, IBV_WC_SUCCESS);
 		ck_assert_int_eq((int)wc.opcode, (int)IBV_WC_SEND);
@@ -284,8 +287,8 @@ START_TEST(a_batch_of_datagrams_names_their_receivers)
 		.send_ops_flags = IBV_QP_EX_WITH_SEND
 	};
 	struct ibv_qp_ex *ex;
+	struct ibv_ah *ah, *others;
 	struct ibv_qp *plain;
-	struct ibv_ah *ah;
 
 	begin_ud();
 	init.send_cq = init.recv_cq = a.cq;
@@ -310,9 +313,37 @@ START_TEST(a_batch_of_datagrams_names_their_receivers)
 	ibv_wr_send(ex);
 	ibv_wr_set_ud_addr(ex, NULL, b.qp->qp_num, VERBS_QKEY);
 	ck_assert_int_eq(ibv_wr_complete(ex), EINVAL);
+	/* Of another domain; the first of the two is not posted either. */
+	others = handle_of(&b, &a, false);
+	ibv_wr_start(ex);
+	for (int i = 0; i < 2; i++) {
+		ibv_wr_send(ex);
+		ibv_wr_set_ud_addr(ex, i ? others : ah, b.qp->qp_num, VERBS_QKEY);
+	}
+	ck_assert_int_eq(ibv_wr_complete(ex), EINVAL);
+	expect_nothing(&a);
+	ck_assert_int_eq(ibv_destroy_ah(others), 0);
 	init.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE;
 	ck_assert_ptr_null(ibv_create_qp_ex(a.context, &init));
 	ck_assert_int_eq(ibv_destroy_qp(plain), 0);
+	ck_assert_int_eq(ibv_destroy_ah(ah), 0);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
+START_TEST(the_number_of_a_receiver_has_24_bits)
+{
+	struct letter letter;
+	struct ibv_ah *ah;
+
+	begin_ud();
+	ah = handle_of(&a, &b, false);
+	letter = letter_to(&a, &b, ah);
+	letter.qpn |= 0xab000000u;
+	ck_assert_int_eq(verbs_recv(&b, 1, 0, 64), 0);
+	ck_assert_int_eq(post(&a, &letter), 0);
+	expect(&a, IBV_WC_SUCCESS);
+	expect(&b, IBV_WC_SUCCESS);
 	ck_assert_int_eq(ibv_destroy_ah(ah), 0);
 	verbs_end_all(&a, &b);
 }
@@ -325,19 +356,21 @@ START_TEST(a_gid_of_another_network_is_no_adapters)
 	struct ibv_ah *ah;
 
 	begin_ud();
-	for (int own = 1; own >= 0; own--) {
+	/* The adapter's own; one of 198.19.0.2; one that is no mapped address. */
+	for (int other = 0; other < 3; other++) {
 		ck_assert_int_eq(ibv_query_gid(b.context, 1, 1, &attr.grh.dgid), 0);
-		attr.grh.dgid.raw[13] ^= own ? 0 : 1; /* 198.19.0.2 */
+		attr.grh.dgid.raw[13] ^= other == 1;
+		attr.grh.dgid.raw[11] ^= other == 2;
 		ah = ibv_create_ah(a.pd, &attr);
 		ck_assert_ptr_nonnull(ah);
 		letter = letter_to(&a, &b, ah);
 		ck_assert_int_eq(verbs_recv(&b, 1, 0, 64), 0);
 		ck_assert_int_eq(post(&a, &letter), 0);
 		expect(&a, IBV_WC_SUCCESS);
-		if (own)
-			expect(&b, IBV_WC_SUCCESS);
-		else
+		if (other)
 			expect_nothing(&b);
+		else
+			expect(&b, IBV_WC_SUCCESS);
 		ck_assert_int_eq(ibv_destroy_ah(ah), 0);
 	}
 	verbs_end_all(&a, &b);
@@ -388,6 +421,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_qp_may_send_datagrams_to_itself_from_a_payload_that_changes, 1, NULL);
 	unit_add(suite, datagrams_take_the_receives_of_a_shared_queue, 1, NULL);
 	unit_add(suite, a_batch_of_datagrams_names_their_receivers, 1, NULL);
+	unit_add(suite, the_number_of_a_receiver_has_24_bits, 1, NULL);
 	unit_add(suite, a_gid_of_another_network_is_no_adapters, 1, NULL);
 	unit_add(suite, lost_and_late_datagrams_are_successful_for_their_sender, 1, NULL);
 }

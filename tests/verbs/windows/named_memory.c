@@ -38,6 +38,8 @@ void expect_wc(struct verbs_end *end, enum ibv_wc_opcode opcode, enum ibv_wc_sta
 	ck_assert_msg(wc.status == status, "%s", ibv_wc_status_str(wc.status));
 	if (status == IBV_WC_SUCCESS)
 		ck_assert_int_eq((int)wc.opcode, (int)opcode);
+	if (opcode == IBV_WC_BIND_MW || opcode == IBV_WC_LOCAL_INV)
+		ck_assert_uint_eq(wc.byte_len, 0);
 }
 
 void write_to(uint64_t addr, uint32_t rkey, enum ibv_wc_status status)
