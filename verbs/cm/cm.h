@@ -259,6 +259,8 @@ int cm_id_check_port(const struct cm_id *id, const struct sockaddr *addr, bool r
 uint16_t cm_port(const struct sockaddr *addr);
 void cm_set_port(struct sockaddr *addr, uint16_t port);
 bool cm_is_any(const struct sockaddr *addr);
+/* The addresses are of one family, and are equal; the ports may differ. */
+bool cm_is_same_host(const struct sockaddr *a, const struct sockaddr *b);
 size_t cm_address_size(const struct sockaddr *addr);
 /* The id belongs to a device from now on. */
 void cm_join_device(struct cm_id *id, struct cm_device *device);

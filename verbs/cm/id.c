@@ -208,10 +208,13 @@ static int port_conflict(const struct cm_id *id, const struct cm_id *other,
 		return 0;
 	if (cm_is_any(theirs) || cm_is_any(addr))
 		return -EADDRNOTAVAIL;
-	return theirs->sa_family == addr->sa_family &&
-			       memcmp(theirs, addr, cm_address_size(addr)) == 0
-		       ? -EADDRINUSE
-		       : 0;
+	return cm_is_same_host(theirs, addr) ? -EADDRINUSE : 0;
+}
+
+/* Until it is destroyed, or its channel is; the id of a request has the port of its listener. */
+static bool holds_port(const struct cm_id *id)
+{
+	return !id->passive && !((const struct cm_channel *)id->base.channel)->dead;
 }
 
 int cm_id_check_port(const struct cm_id *id, const struct sockaddr *addr, bool reuse)
@@ -221,10 +224,8 @@ int cm_id_check_port(const struct cm_id *id, const struct sockaddr *addr, bool r
 
 	LIST_FOREACH(other, &ids, link)
 	{
-		if (other == id || other->base.ps != id->base.ps || other->request ||
-		    (other->obj.context && other->state > CM_ROUTE) ||
-		    cm_port(&other->base.route.addr.src_addr) != cm_port(addr) ||
-		    (other->state > CM_ROUTE && other->state != CM_LISTENING))
+		if (other == id || other->base.ps != id->base.ps || !holds_port(other) ||
+		    cm_port(&other->base.route.addr.src_addr) != cm_port(addr))
 			continue;
 		err = port_conflict(id, other, addr, reuse);
 		if (err)

@@ -75,6 +75,19 @@ START_TEST(a_port_belongs_to_one_id_of_an_address)
 }
 END_TEST
 
+START_TEST(what_fills_up_an_address_tells_no_two_apart)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(PORT) };
+
+	begin();
+	ck_assert_int_eq(inet_pton(AF_INET, EMU1, &in.sin_addr), 1);
+	memset(in.sin_zero, 'x', sizeof(in.sin_zero));
+	ck_assert_int_eq(bind_to(a, EMU1, PORT), 0);
+	REFUSED(rdma_bind_addr(b, (struct sockaddr *)&in), EADDRINUSE);
+	end();
+}
+END_TEST
+
 START_TEST(a_listen_that_fails_leaves_the_id_bound_and_its_port_shared)
 {
 	setenv("DATSIM_FAULTS", "line=1 spoil=fail api=verbs call=rdma_listen error=1 nth=1;", 1);
@@ -133,6 +146,40 @@ static void expect_request_at(const struct rdma_cm_id *listener)
 	ck_assert_int_eq(rdma_destroy_id(request), 0);
 	ck_assert_int_eq(rdma_destroy_id(client), 0);
 }
+
+/* As with Linux, where the id of a request has none. */
+START_TEST(a_port_is_its_ids_until_that_or_its_channel_is_destroyed)
+{
+	struct rdma_event_channel *other = rdma_create_event_channel();
+	struct rdma_conn_param param = { .qp_num = 77 };
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *request;
+
+	begin();
+	ck_assert_int_eq(bind_to(b, EMU1, PORT), 0);
+	ck_assert_int_eq(rdma_listen(b, 1), 0);
+	ck_assert_int_eq(bind_to(a, EMU0, PORT + 1), 0);
+	ck_assert_int_eq(resolve_to(a, EMU1), 0);
+	take(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
+	ck_assert_int_eq(rdma_resolve_route(a, 1000), 0);
+	take(channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	ck_assert_int_eq(rdma_connect(a, &param), 0);
+	ck_assert_int_eq(rdma_get_cm_event(channel, &event), 0);
+	request = event->id;
+	ck_assert_int_eq(rdma_ack_cm_event(event), 0);
+	ck_assert_int_eq(rdma_destroy_id(b), 0);
+	ck_assert_int_eq(rdma_create_id(channel, &b, NULL, RDMA_PS_TCP), 0);
+	REFUSED(bind_to(b, EMU0, PORT + 1), EADDRINUSE);
+	ck_assert_int_eq(rdma_migrate_id(a, other), 0);
+	rdma_destroy_event_channel(other);
+	ck_assert_int_eq(bind_to(b, EMU0, PORT + 1), 0);
+	ck_assert_int_eq(rdma_destroy_id(b), 0);
+	ck_assert_int_eq(rdma_create_id(channel, &b, NULL, RDMA_PS_TCP), 0);
+	ck_assert_int_eq(bind_to(b, EMU1, PORT), 0);
+	ck_assert_int_eq(rdma_destroy_id(request), 0);
+	end();
+}
+END_TEST
 
 /* The first one hears requests until it ends, then the second one does. _i: it is of IPv6. */
 START_TEST(of_two_ids_at_a_port_one_listens_for_both)
@@ -278,8 +325,10 @@ static void fill(Suite *suite)
 	unit_add(suite, an_id_is_bound_once_to_an_address_that_is_here, 1, NULL);
 	unit_add(suite, a_link_local_address_needs_its_link, 1, NULL);
 	unit_add(suite, a_port_belongs_to_one_id_of_an_address, 1, NULL);
+	unit_add(suite, what_fills_up_an_address_tells_no_two_apart, 1, NULL);
 	unit_add(suite, a_listen_that_fails_leaves_the_id_bound_and_its_port_shared, 1, NULL);
 	unit_add(suite, a_port_of_IPv6_may_be_one_of_IPv4_too, 1, NULL);
+	unit_add(suite, a_port_is_its_ids_until_that_or_its_channel_is_destroyed, 1, NULL);
 	unit_add(suite, of_two_ids_at_a_port_one_listens_for_both, 2, NULL);
 	unit_add(suite, an_id_of_datagrams_takes_no_requests_for_connections, 1, NULL);
 	unit_add(suite, port_0_is_any_free_port, 1, NULL);
