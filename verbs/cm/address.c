@@ -244,7 +244,7 @@ int rdma_bind_addr(struct rdma_cm_id *base, struct sockaddr *addr)
 	struct cm_id *id = cm_id_of(base);
 
 	if (!addr || cm_address_size(addr) == 0)
-		return cm_told(id, "rdma_bind_addr", addr ? -EAFNOSUPPORT : -EINVAL);
+		return cm_told(id, "rdma_bind_addr", -EINVAL);
 	if (cm_bind(id, addr, "rdma_bind_addr"))
 		return -1;
 	cm_note(id, "rdma_bind_addr port=%u", cm_port(&base->route.addr.src_addr));

@@ -13,7 +13,8 @@ START_TEST(an_id_is_bound_once_to_an_address_that_is_here)
 
 	begin();
 	REFUSED(bind_to(a, "192.0.2.1", PORT), EADDRNOTAVAIL);
-	REFUSED(rdma_bind_addr(a, &odd), EAFNOSUPPORT);
+	REFUSED(rdma_bind_addr(a, &odd), EINVAL);
+	REFUSED(rdma_resolve_addr(a, NULL, &odd, 1000), EINVAL);
 	REFUSED(rdma_bind_addr(a, NULL), EINVAL);
 	ck_assert_int_eq(bind_to(a, EMU1, PORT), 0);
 	ck_assert_str_eq(ibv_get_device_name(a->verbs->device), "emu1");
