@@ -310,16 +310,28 @@ static int set_id_option(struct cm_id *id, int name, const void *value, size_t s
 	}
 }
 
-/* Path records of a path service. The fabric has one path, so only their form counts. */
+/*
+ * Path records of a path service. The fabric has one path, so only their form counts: as with
+ * Linux, one is for both directions, and for all packets.
+ */
 static int set_path(struct cm_id *id, const void *value, size_t size)
 {
+	const uint32_t all = IBV_PATH_FLAG_GMP | IBV_PATH_FLAG_PRIMARY |
+			     IBV_PATH_FLAG_BIDIRECTIONAL;
+	const struct ibv_path_data *next = value;
 	struct ibv_path_data path;
 	int err;
 
-	if (size == 0 || size % sizeof(path) != 0)
+	if (size % sizeof(path) != 0)
 		return -EINVAL;
-	err = copy_value(&path, value, sizeof(path));
-	return err ? err : cm_path_set(id);
+	for (size_t n = size / sizeof(path); n > 0; n--) {
+		err = copy_value(&path, next++, sizeof(path));
+		if (err)
+			return err;
+		if (path.flags == all)
+			return cm_path_set(id);
+	}
+	return -EINVAL;
 }
 
 static void trace_option(const struct cm_id *id, int level, int name, int taken)
