@@ -297,8 +297,11 @@ void cm_on_established(struct vb_obj *obj, const struct nic_conn_param *peer);
 void cm_on_end(struct vb_obj *obj, enum nic_conn_end why);
 /* The answer is an event of its own, and not the end of the connection's set-up. */
 bool cm_answer_stays(const struct cm_id *id);
-/* The answer came: finish the connection, and say what the event is. Without the lock. */
-void cm_finish(struct cm_id *id, struct cm_event *event);
+/*
+ * The answer came: finish the connection, and say what the event is. False: the program is not to
+ * see the event, which is freed. Without the lock.
+ */
+bool cm_finish(struct cm_id *id, struct cm_event *event);
 
 /* ---- end.c ---- */
 

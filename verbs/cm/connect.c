@@ -309,7 +309,10 @@ int rdma_accept(struct rdma_cm_id *base, struct rdma_conn_param *param)
 		return cm_told(id, "rdma_accept", err);
 	nic = nic_param(id, param ? param->private_data : NULL, data_size(param));
 	cm_enter();
-	err = by_number(id) ? accept_by_number(id, &nic) : accept_directly(id, &nic);
+	if (id->state != CM_REQUESTED) /* another thread has rejected it meanwhile */
+		err = -EINVAL;
+	else
+		err = by_number(id) ? accept_by_number(id, &nic) : accept_directly(id, &nic);
 	if (!err) {
 		id->request = NULL;
 		id->state = CM_ACCEPTED;

@@ -3,8 +3,11 @@
  * What a request of librdmacm carries, and what becomes of an answer that fails, is taken back, or
  * comes after its client has gone.
  */
+#include <dlfcn.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "cm_pair.h"
 
@@ -120,6 +123,66 @@ START_TEST(an_accept_that_fails_late_rejects_and_ends_its_queue_pair)
 	free(qps);
 	CM_REFUSED(rdma_accept(cm_server, &param), EINVAL);
 	cm_end();
+}
+END_TEST
+
+static bool rejects_meanwhile;
+
+/* The library calls this one, without its lock. */
+int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	int (*real)(struct ibv_qp *, struct ibv_qp_attr *, int);
+
+	if (rejects_meanwhile && attr->qp_state == IBV_QPS_RTS) {
+		rejects_meanwhile = false;
+		ck_assert_int_eq(rdma_reject(cm_server, NULL, 0), 0);
+	}
+	*(void **)&real = dlsym(RTLD_NEXT, "ibv_modify_qp");
+	return real(qp, attr, mask);
+}
+
+/* What another thread may do happens here in the call itself, at the same place in each run. */
+START_TEST(an_accept_fails_if_its_request_is_rejected_meanwhile)
+{
+	struct rdma_conn_param param = cm_param("answer");
+
+	cm_begin();
+	cm_ask();
+	cm_make_qp(cm_server);
+	rejects_meanwhile = true;
+	CM_REFUSED(rdma_accept(cm_server, &param), EINVAL);
+	ck_assert(!rejects_meanwhile);
+	ck_assert_int_eq((int)cm_server->qp->state, (int)IBV_QPS_ERR);
+	cm_take(RDMA_CM_EVENT_REJECTED);
+	ck_assert_ptr_eq(cm_last.id, cm_client);
+	cm_expect_quiet();
+	cm_end();
+}
+END_TEST
+
+/* ---- a request that cannot be told ---- */
+
+/* Of descriptors there are none for the channel of its id. */
+START_TEST(a_request_whose_id_gets_no_channel_is_rejected)
+{
+	struct pollfd pfd = { .events = POLLIN };
+	struct rlimit limit;
+
+	cm_begin();
+	ck_assert_int_eq(rdma_migrate_id(cm_listener, NULL), 0);
+	pfd.fd = cm_listener->channel->fd;
+	ck_assert_int_eq(fcntl(pfd.fd, F_SETFL, O_NONBLOCK), 0);
+	cm_resolve(cm_client, CM_THERE, CM_PORT);
+	cm_make_qp(cm_client);
+	ck_assert_int_eq(rdma_connect(cm_client, NULL), 0);
+	ck_assert_int_eq(poll(&pfd, 1, -1), 1);
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 3, limit.rlim_max }), 0);
+	CM_REFUSED(rdma_get_request(cm_listener, &cm_server), EAGAIN);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	cm_take(RDMA_CM_EVENT_REJECTED);
+	ck_assert_ptr_eq(cm_last.id, cm_client);
+	cm_end(); /* it waits for no event of the listener */
 }
 END_TEST
 
@@ -280,6 +343,8 @@ static void fill(Suite *suite)
 	unit_add(suite, the_data_of_ai_connect_needs_no_parameters, 1, NULL);
 	unit_add(suite, the_data_of_ai_connect_takes_of_the_room_of_the_request, 1, NULL);
 	unit_add(suite, an_accept_that_fails_late_rejects_and_ends_its_queue_pair, 1, NULL);
+	unit_add(suite, an_accept_fails_if_its_request_is_rejected_meanwhile, 1, NULL);
+	unit_add(suite, a_request_whose_id_gets_no_channel_is_rejected, 1, NULL);
 	unit_add(suite, an_accept_whose_client_has_gone_is_followed_by_UNREACHABLE, 1, NULL);
 	unit_add(suite, an_accept_that_waits_fails_when_its_client_has_gone, 1, NULL);
 	unit_add(suite, a_rejection_of_an_answer_has_its_limit_and_arrives_without_data, 1, NULL);
