@@ -109,7 +109,8 @@ int rgetpeername(int fd, struct sockaddr *addr, socklen_t *size)
 
 	if (!rs)
 		return -1;
-	if (rs->state == RS_ACCEPTING || rs->state == RS_CONNECTED)
+	/* A peer that has closed its side is known yet. */
+	if (rs->state == RS_ACCEPTING || rs->state == RS_CONNECTED || rs->state == RS_OVER)
 		err = rs_address_copy(&rs->id->route.addr.dst_addr, addr, size);
 	return (int)rs_leave(rs, err);
 }

@@ -74,6 +74,43 @@ START_TEST(a_port_without_a_listener_refuses_and_another_connect_may_follow)
 }
 END_TEST
 
+START_TEST(a_connect_forgets_the_error_of_an_earlier_one)
+{
+	struct sockaddr_in addr = in_address(THERE, PORT + 1);
+	int err = -1;
+	socklen_t size = sizeof(err);
+
+	begin();
+	REFUSED(rconnect(client, (struct sockaddr *)&addr, sizeof(addr)), EINPROGRESS);
+	ck_assert_int_ne(events_of(client, POLLOUT, SOON) & POLLERR, 0);
+	ask();
+	server = raccept(listener, NULL, NULL);
+	ck_assert_int_eq(events_of(client, POLLOUT, SOON), POLLOUT);
+	ck_assert_int_eq(rgetsockopt(client, SOL_SOCKET, SO_ERROR, &err, &size), 0);
+	ck_assert_int_eq(err, 0);
+	end();
+}
+END_TEST
+
+START_TEST(a_peer_that_has_closed_is_still_named)
+{
+	struct sockaddr_in own, peer;
+	socklen_t size = sizeof(own);
+
+	begin();
+	connect_both();
+	ck_assert_int_eq(rgetsockname(client, (struct sockaddr *)&own, &size), 0);
+	ck_assert_int_eq(rclose(client), 0);
+	client = -1;
+	ck_assert_int_eq(rrecv(server, in, 1, 0), 0);
+	while (events_of(server, POLLIN, SOON) != (POLLIN | POLLHUP))
+		;
+	ck_assert_int_eq(rgetpeername(server, (struct sockaddr *)&peer, &size), 0);
+	ck_assert_uint_eq(peer.sin_port, own.sin_port);
+	end();
+}
+END_TEST
+
 START_TEST(a_peer_that_is_no_rsocket_is_rejected)
 {
 	struct sockaddr_in addr = in_address(THERE, PORT);
@@ -364,6 +401,8 @@ static void fill(Suite *suite)
 	unit_add(suite, bytes_go_both_ways, 1, NULL);
 	unit_add(suite, both_ends_know_their_addresses, 1, NULL);
 	unit_add(suite, a_port_without_a_listener_refuses_and_another_connect_may_follow, 1, NULL);
+	unit_add(suite, a_connect_forgets_the_error_of_an_earlier_one, 1, NULL);
+	unit_add(suite, a_peer_that_has_closed_is_still_named, 1, NULL);
 	unit_add(suite, a_peer_that_is_no_rsocket_is_rejected, 1, NULL);
 	unit_add(suite, data_arrives_in_order_whatever_the_sizes, 1, NULL);
 	unit_add(suite, the_smallest_queues_and_buffers_are_enough, 1, NULL);
