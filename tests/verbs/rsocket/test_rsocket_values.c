@@ -192,6 +192,36 @@ START_TEST(options_are_as_they_were_set)
 }
 END_TEST
 
+/* As the real library has it on InfiniBand, though librdmacm refuses it by then. */
+START_TEST(a_listener_may_share_its_port_without_effect)
+{
+	const int on = 1, off = 0;
+
+	begin();
+	ck_assert_int_eq(rsetsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)), 0);
+	ck_assert_int_eq(int_option(listener, SOL_SOCKET, SO_REUSEADDR), 1);
+	ck_assert_int_eq(rsetsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &off, sizeof(off)), 0);
+	ck_assert_int_eq(int_option(listener, SOL_SOCKET, SO_REUSEADDR), 0);
+	end();
+}
+END_TEST
+
+START_TEST(an_error_that_finds_no_room_is_kept)
+{
+	struct sockaddr_in addr = in_address(THERE, PORT + 1);
+	socklen_t bad = (socklen_t)-1;
+	int err;
+
+	begin();
+	REFUSED(rconnect(client, (struct sockaddr *)&addr, sizeof(addr)), EINPROGRESS);
+	ck_assert_int_ne(events_of(client, POLLOUT, SOON) & POLLERR, 0);
+	REFUSED(rgetsockopt(client, SOL_SOCKET, SO_ERROR, &err, &bad), EINVAL);
+	ck_assert_int_eq(int_option(client, SOL_SOCKET, SO_ERROR), ECONNREFUSED);
+	ck_assert_int_eq(int_option(client, SOL_SOCKET, SO_ERROR), 0);
+	end();
+}
+END_TEST
+
 /* A client of HTTP sets all of these, and a server of Python closes what it cannot flag. */
 START_TEST(what_a_program_sets_without_effect_is_kept)
 {
@@ -274,6 +304,8 @@ static void fill(Suite *suite)
 	unit_add(suite, wrong_states_are_refused, 1, NULL);
 	unit_add(suite, bad_arguments_are_refused, 1, NULL);
 	unit_add(suite, options_are_as_they_were_set, 1, NULL);
+	unit_add(suite, a_listener_may_share_its_port_without_effect, 1, NULL);
+	unit_add(suite, an_error_that_finds_no_room_is_kept, 1, NULL);
 	unit_add(suite, what_a_program_sets_without_effect_is_kept, 1, NULL);
 	unit_add(suite, options_of_tcp_answer_as_the_real_library_does, 1, NULL);
 	unit_add(suite, many_rsockets_come_and_go, 1, NULL);
