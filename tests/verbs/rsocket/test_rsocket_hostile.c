@@ -349,6 +349,25 @@ START_TEST(data_after_the_end_resets)
 }
 END_TEST
 
+/* The rsocket finds both, and that it is connected, at once: in the order in which it looks. */
+START_TEST(nonsense_that_comes_with_the_connection_resets)
+{
+	struct hello hello = hello_of(MAGIC, SLOTS, sizeof(memory[0]) - 8);
+
+	begin();
+	ask(&hello, sizeof(hello));
+	ck_assert_int_eq(events_of(listener, POLLIN), 1);
+	real = raccept(listener, NULL, NULL);
+	ck_assert_int_ge(real, 0);
+	ck_assert_int_eq((int)take_event(), (int)RDMA_CM_EVENT_ESTABLISHED);
+	send_message(END, SLOTS, NULL, 0);
+	send_message(DATA, SLOTS, "x", 1);
+	REFUSED(rrecv(real, spare, 1, 0) == 0 ? rsend(real, "x", 1, 0) : -1, ECONNRESET);
+	forget_fake();
+	end();
+}
+END_TEST
+
 START_TEST(more_regions_than_are_kept_reset)
 {
 	begin();
@@ -403,6 +422,7 @@ static void fill(Suite *suite)
 	unit_add(suite, the_end_of_no_region_resets, 1, NULL);
 	unit_add(suite, the_end_of_another_region_resets, 1, NULL);
 	unit_add(suite, data_after_the_end_resets, 1, NULL);
+	unit_add(suite, nonsense_that_comes_with_the_connection_resets, 1, NULL);
 	unit_add(suite, more_regions_than_are_kept_reset, 1, NULL);
 	unit_add(suite, a_peer_that_takes_nothing_blocks_the_sender_only, 1, NULL);
 }
