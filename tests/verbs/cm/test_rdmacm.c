@@ -22,6 +22,7 @@ START_TEST(a_request_says_who_asks_and_what_for)
 	/* From this side: it may start what the peer serves. */
 	ck_assert_uint_eq(cm_last.param.conn.initiator_depth, 3);
 	ck_assert_uint_eq(cm_last.param.conn.responder_resources, 2);
+	ck_assert_uint_eq(cm_last.param.conn.flow_control, 1);
 	ck_assert_uint_eq(cm_last.param.conn.qp_num, cm_client->qp->qp_num);
 	ck_assert_uint_eq(rdma_get_src_port(cm_server), htons(CM_PORT));
 	ck_assert_uint_eq(rdma_get_dst_port(cm_server), rdma_get_src_port(cm_client));

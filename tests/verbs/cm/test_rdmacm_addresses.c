@@ -106,6 +106,49 @@ START_TEST(a_listen_that_fails_leaves_the_id_bound_and_its_port_shared)
 }
 END_TEST
 
+static enum rdma_cm_event_type outcome_of_connect(const char *ip)
+{
+	struct rdma_conn_param param = { .qp_num = 77 };
+	enum rdma_cm_event_type type;
+	struct rdma_cm_event *event;
+
+	ck_assert_int_eq(resolve_to(b, ip), 0);
+	take(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
+	ck_assert_int_eq(rdma_resolve_route(b, 1000), 0);
+	take(channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	ck_assert_int_eq(rdma_connect(b, &param), 0);
+	ck_assert_int_eq(rdma_get_cm_event(channel, &event), 0);
+	type = event->event;
+	if (type == RDMA_CM_EVENT_CONNECT_REQUEST)
+		ck_assert_int_eq(rdma_destroy_id(event->id), 0);
+	ck_assert_int_eq(rdma_ack_cm_event(event), 0);
+	return type;
+}
+
+/* The first device listens by then. */
+START_TEST(a_listen_that_fails_at_the_second_device_ends_at_the_first)
+{
+	setenv("DATSIM_FAULTS", "line=1 spoil=fail api=verbs call=rdma_listen error=1 nth=2;", 1);
+	begin();
+	ck_assert_int_eq(bind_to(a, "0.0.0.0", PORT), 0);
+	REFUSED(rdma_listen(a, 1), EPERM);
+	ck_assert_int_eq((int)outcome_of_connect(EMU0), (int)RDMA_CM_EVENT_REJECTED);
+	/* Both devices were given back, so that was another fabric, where the fault is to come. */
+	REFUSED(rdma_listen(a, 1), EPERM);
+	end();
+}
+END_TEST
+
+START_TEST(a_backlog_of_0_is_as_long_as_one_can_be)
+{
+	begin();
+	ck_assert_int_eq(bind_to(a, EMU0, PORT), 0);
+	ck_assert_int_eq(rdma_listen(a, 0), 0);
+	ck_assert_int_eq((int)outcome_of_connect(EMU0), (int)RDMA_CM_EVENT_CONNECT_REQUEST);
+	end();
+}
+END_TEST
+
 static int bind_everywhere(struct rdma_cm_id *id, bool ipv6)
 {
 	struct sockaddr_in6 any6 = { .sin6_family = AF_INET6, .sin6_port = htons(PORT) };
@@ -328,6 +371,8 @@ static void fill(Suite *suite)
 	unit_add(suite, a_port_belongs_to_one_id_of_an_address, 1, NULL);
 	unit_add(suite, what_fills_up_an_address_tells_no_two_apart, 1, NULL);
 	unit_add(suite, a_listen_that_fails_leaves_the_id_bound_and_its_port_shared, 1, NULL);
+	unit_add(suite, a_listen_that_fails_at_the_second_device_ends_at_the_first, 1, NULL);
+	unit_add(suite, a_backlog_of_0_is_as_long_as_one_can_be, 1, NULL);
 	unit_add(suite, a_port_of_IPv6_may_be_one_of_IPv4_too, 1, NULL);
 	unit_add(suite, a_port_is_its_ids_until_that_or_its_channel_is_destroyed, 1, NULL);
 	unit_add(suite, of_two_ids_at_a_port_one_listens_for_both, 2, NULL);

@@ -127,6 +127,7 @@ START_TEST(an_accept_that_fails_late_rejects_and_ends_its_queue_pair)
 END_TEST
 
 static bool rejects_meanwhile;
+static const struct ibv_qp *fails; /* once, on its way to RTR */
 
 /* The library calls this one, without its lock. */
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
@@ -136,6 +137,10 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 	if (rejects_meanwhile && attr->qp_state == IBV_QPS_RTS) {
 		rejects_meanwhile = false;
 		ck_assert_int_eq(rdma_reject(cm_server, NULL, 0), 0);
+	}
+	if (qp == fails && attr->qp_state == IBV_QPS_RTR) {
+		fails = NULL;
+		return EIO;
 	}
 	*(void **)&real = dlsym(RTLD_NEXT, "ibv_modify_qp");
 	return real(qp, attr, mask);
@@ -156,6 +161,93 @@ START_TEST(an_accept_fails_if_its_request_is_rejected_meanwhile)
 	cm_take(RDMA_CM_EVENT_REJECTED);
 	ck_assert_ptr_eq(cm_last.id, cm_client);
 	cm_expect_quiet();
+	cm_end();
+}
+END_TEST
+
+/* Both queue pairs are in ERR then, and the server hears that its answer is rejected. */
+START_TEST(an_answer_for_a_queue_pair_that_fails_is_CONNECT_ERROR)
+{
+	struct rdma_conn_param param = cm_param("answer");
+
+	cm_begin();
+	cm_ask();
+	cm_make_qp(cm_server);
+	fails = cm_client->qp;
+	ck_assert_int_eq(rdma_accept(cm_server, &param), 0);
+	cm_take(RDMA_CM_EVENT_CONNECT_ERROR);
+	ck_assert_ptr_eq(cm_last.id, cm_client);
+	ck_assert_int_eq(cm_last.status, -EIO);
+	ck_assert_int_eq((int)cm_client->qp->state, (int)IBV_QPS_ERR);
+	cm_take(RDMA_CM_EVENT_REJECTED);
+	ck_assert_ptr_eq(cm_last.id, cm_server);
+	ck_assert_int_eq((int)cm_server->qp->state, (int)IBV_QPS_ERR);
+	cm_expect_quiet();
+	cm_end();
+}
+END_TEST
+
+START_TEST(an_accept_whose_queue_pair_fails_may_be_repeated)
+{
+	struct rdma_conn_param param = cm_param("answer");
+
+	cm_begin();
+	cm_ask();
+	cm_make_qp(cm_server);
+	fails = cm_server->qp;
+	CM_REFUSED(rdma_accept(cm_server, &param), EIO);
+	ck_assert_int_eq((int)cm_server->qp->state, (int)IBV_QPS_INIT);
+	ck_assert_int_eq(rdma_accept(cm_server, &param), 0);
+	cm_take(RDMA_CM_EVENT_ESTABLISHED);
+	cm_take(RDMA_CM_EVENT_ESTABLISHED);
+	cm_end();
+}
+END_TEST
+
+/* ---- what an answer carries ---- */
+
+START_TEST(an_answer_has_room_for_196_bytes)
+{
+	struct rdma_conn_param param = cm_param("");
+	char data[197];
+
+	memset(data, 'x', sizeof(data));
+	cm_begin();
+	cm_ask();
+	cm_make_qp(cm_server);
+	param.private_data = data;
+	param.private_data_len = 197;
+	CM_REFUSED(rdma_accept(cm_server, &param), EINVAL);
+	param.private_data_len = 196;
+	ck_assert_int_eq(rdma_accept(cm_server, &param), 0);
+	cm_take(RDMA_CM_EVENT_ESTABLISHED);
+	ck_assert_uint_eq(cm_last.param.conn.private_data_len, 196);
+	ck_assert_mem_eq(cm_data, data, 196);
+	cm_take(RDMA_CM_EVENT_ESTABLISHED);
+	cm_end();
+}
+END_TEST
+
+/* Of RDMA Reads at a time. The client serves 3 and starts 2. */
+START_TEST(an_answer_that_names_no_depths_agrees_to_those_of_the_request)
+{
+	struct rdma_conn_param param = cm_param("");
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	cm_begin();
+	cm_ask();
+	cm_make_qp(cm_server);
+	param.responder_resources = RDMA_MAX_RESP_RES;
+	param.initiator_depth = RDMA_MAX_INIT_DEPTH;
+	ck_assert_int_eq(rdma_accept(cm_server, _i ? &param : NULL), 0);
+	cm_take(RDMA_CM_EVENT_ESTABLISHED);
+	ck_assert_uint_eq(cm_last.param.conn.responder_resources, 3);
+	ck_assert_uint_eq(cm_last.param.conn.initiator_depth, 2);
+	cm_take(RDMA_CM_EVENT_ESTABLISHED);
+	ck_assert_int_eq(ibv_query_qp(cm_server->qp, &attr, 0, &init), 0);
+	ck_assert_uint_eq(attr.max_rd_atomic, 3);
+	ck_assert_uint_eq(attr.max_dest_rd_atomic, 2);
 	cm_end();
 }
 END_TEST
@@ -344,6 +436,10 @@ static void fill(Suite *suite)
 	unit_add(suite, the_data_of_ai_connect_takes_of_the_room_of_the_request, 1, NULL);
 	unit_add(suite, an_accept_that_fails_late_rejects_and_ends_its_queue_pair, 1, NULL);
 	unit_add(suite, an_accept_fails_if_its_request_is_rejected_meanwhile, 1, NULL);
+	unit_add(suite, an_answer_for_a_queue_pair_that_fails_is_CONNECT_ERROR, 1, NULL);
+	unit_add(suite, an_accept_whose_queue_pair_fails_may_be_repeated, 1, NULL);
+	unit_add(suite, an_answer_has_room_for_196_bytes, 1, NULL);
+	unit_add(suite, an_answer_that_names_no_depths_agrees_to_those_of_the_request, 2, NULL);
 	unit_add(suite, a_request_whose_id_gets_no_channel_is_rejected, 1, NULL);
 	unit_add(suite, an_accept_whose_client_has_gone_is_followed_by_UNREACHABLE, 1, NULL);
 	unit_add(suite, an_accept_that_waits_fails_when_its_client_has_gone, 1, NULL);

@@ -100,6 +100,7 @@ END_TEST
 START_TEST(a_connect_with_bad_parameters_is_refused)
 {
 	struct rdma_conn_param param = { .private_data = "x", .private_data_len = 57 };
+	struct ibv_device_attr limits;
 
 	begin();
 	ck_assert_int_eq(resolve_to(a, EMU1), 0);
@@ -110,6 +111,11 @@ START_TEST(a_connect_with_bad_parameters_is_refused)
 	REFUSED(rdma_connect(a, &param), EINVAL);
 	param = (struct rdma_conn_param){ .initiator_depth = 254 };
 	REFUSED(rdma_connect(a, &param), EINVAL);
+	ck_assert_int_eq(ibv_query_device(a->verbs, &limits), 0);
+	param = (struct rdma_conn_param){ .qp_num = 77,
+					  .responder_resources = (uint8_t)limits.max_qp_rd_atom,
+					  .initiator_depth = (uint8_t)limits.max_qp_init_rd_atom };
+	ck_assert_int_eq(rdma_connect(a, &param), 0);
 	end();
 }
 END_TEST

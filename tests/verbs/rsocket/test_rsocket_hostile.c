@@ -261,6 +261,27 @@ START_TEST(a_hello_that_is_none_is_rejected)
 }
 END_TEST
 
+START_TEST(a_hello_at_its_limits_is_accepted)
+{
+	const struct hello good[] = { hello_of(MAGIC, 4, 64), hello_of(MAGIC, 1024, 1 << 20) };
+
+	begin();
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		ask(&good[i], sizeof(good[i]));
+		ck_assert_int_eq(events_of(listener, POLLIN), 1);
+		real = raccept(listener, NULL, NULL);
+		ck_assert_int_ge(real, 0);
+		ck_assert_int_eq((int)take_event(), (int)RDMA_CM_EVENT_ESTABLISHED);
+		ck_assert_int_eq(events_of(real, POLLOUT), 1);
+		ck_assert_int_eq(rclose(real), 0);
+		real = -1;
+		ck_assert_int_eq((int)take_event(), (int)RDMA_CM_EVENT_DISCONNECTED);
+		forget_fake();
+	}
+	end();
+}
+END_TEST
+
 START_TEST(an_answer_without_a_hello_ends_the_connection)
 {
 	struct sockaddr_in addr = in_address(PORT + 1);
@@ -337,6 +358,22 @@ WRONG(regions_that_overlap_reset, send_region(MAP, 0, 100), send_region(MAP, 99,
 WRONG(the_end_of_no_region_resets, send_region(UNMAP, 0, 1))
 WRONG(the_end_of_another_region_resets, send_region(MAP, 0, 9), send_region(UNMAP, 1, 8))
 
+START_TEST(a_peer_that_talks_nonsense_is_disconnected)
+{
+	struct pollfd pfd = { .events = POLLIN };
+
+	begin();
+	connect_fake();
+	send_message(0, SLOTS, NULL, 0);
+	expect_reset();
+	pfd.fd = channel->fd;
+	ck_assert_int_eq(rpoll(&pfd, 1, SOON), 1);
+	ck_assert_int_eq((int)take_event(), (int)RDMA_CM_EVENT_DISCONNECTED);
+	forget_fake();
+	end();
+}
+END_TEST
+
 START_TEST(data_after_the_end_resets)
 {
 	begin();
@@ -405,6 +442,7 @@ END_TEST
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_hello_that_is_none_is_rejected, 1, NULL);
+	unit_add(suite, a_hello_at_its_limits_is_accepted, 1, NULL);
 	unit_add(suite, an_answer_without_a_hello_ends_the_connection, 1, NULL);
 	unit_add(suite, what_is_right_arrives, 1, NULL);
 	unit_add(suite, an_empty_message_resets, 1, NULL);
@@ -421,6 +459,7 @@ static void fill(Suite *suite)
 	unit_add(suite, regions_that_overlap_reset, 1, NULL);
 	unit_add(suite, the_end_of_no_region_resets, 1, NULL);
 	unit_add(suite, the_end_of_another_region_resets, 1, NULL);
+	unit_add(suite, a_peer_that_talks_nonsense_is_disconnected, 1, NULL);
 	unit_add(suite, data_after_the_end_resets, 1, NULL);
 	unit_add(suite, nonsense_that_comes_with_the_connection_resets, 1, NULL);
 	unit_add(suite, more_regions_than_are_kept_reset, 1, NULL);

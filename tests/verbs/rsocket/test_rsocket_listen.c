@@ -21,6 +21,7 @@
 #define MANY  12
 #define MOST  128 /* that a listener accepts by itself */
 
+static pid_t sleeper;
 static const char early[] = "early", late[] = "late";
 
 static const struct sockaddr *at(uint16_t port)
@@ -194,6 +195,51 @@ START_TEST(a_listener_that_closes_ends_the_connections_that_it_did_not_take)
 }
 END_TEST
 
+static void *accept_blocked(void *listener)
+{
+	static int err;
+
+	__atomic_store_n(&sleeper, gettid(), __ATOMIC_RELEASE);
+	err = raccept(*(int *)listener, NULL, NULL) < 0 ? errno : 0;
+	return &err;
+}
+
+START_TEST(raccept_ends_when_its_listener_is_closed)
+{
+	int listener = listener_at(PORT, 2);
+	pthread_t thread;
+	void *err;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, accept_blocked, &listener), 0);
+	until_thread_asleep(&sleeper);
+	ck_assert_int_eq(rclose(listener), 0);
+	ck_assert_int_eq(pthread_join(thread, &err), 0);
+	ck_assert_int_eq(*(int *)err, EBADF);
+}
+END_TEST
+
+/* The first descriptor is made by then. */
+START_TEST(an_rsocket_that_fails_leaves_no_descriptor)
+{
+	int first = rsocket(AF_INET, SOCK_STREAM, 0), next;
+	struct rlimit limit;
+
+	ck_assert_int_ge(first, 0);
+	ck_assert_int_eq(rclose(first), 0);
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	for (rlim_t most = (rlim_t)first; most < (rlim_t)first + 2; most++) {
+		ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ most, limit.rlim_max }),
+				 0);
+		ck_assert_int_eq(rsocket(AF_INET, SOCK_STREAM, 0), -1);
+		ck_assert_int_eq(errno, EMFILE);
+	}
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	next = rsocket(AF_INET, SOCK_STREAM, 0);
+	ck_assert_int_eq(next, first);
+	ck_assert_int_eq(rclose(next), 0);
+}
+END_TEST
+
 /* ---- between processes ---- */
 
 static void setup_shared(void)
@@ -229,8 +275,6 @@ static void expect_well(pid_t child)
 	ck_assert_int_eq(waitpid(child, &status, 0), child);
 	ck_assert_int_eq(status, 0);
 }
-
-static pid_t sleeper;
 
 static void *receive(void *fd)
 {
@@ -323,6 +367,8 @@ static void fill(Suite *suite)
 	unit_add(suite, a_listener_that_closes_ends_the_connections_that_it_did_not_take, 1, NULL);
 	unit_add(suite, a_listener_that_closes_ends_them_though_a_thread_sleeps_for_its_requests, 1,
 		 NULL);
+	unit_add(suite, raccept_ends_when_its_listener_is_closed, 1, NULL);
+	unit_add(suite, an_rsocket_that_fails_leaves_no_descriptor, 1, NULL);
 	unit_add(suite, whoever_sleeps_for_an_rsocket_accepts_for_the_others, 1, setup_shared);
 }
 
