@@ -126,7 +126,7 @@ struct cm_id {
 	struct ibv_ece ece;
 	/* rdma_create_ep of a listener: what each request gets. */
 	struct ibv_qp_init_attr *ep_init;
-	/* rdma_create_ep: private data of the request, from ai_connect. */
+	/* rdma_create_ep: private data of the request, from ai_connect; kept as long as the id. */
 	void *connect_data;
 	size_t connect_size;
 	struct ibv_sa_path_rec path;
