@@ -25,6 +25,53 @@ START_TEST(an_id_is_bound_once_to_an_address_that_is_here)
 }
 END_TEST
 
+START_TEST(each_address_of_loopback_is_here)
+{
+	begin();
+	ck_assert_int_eq(bind_to(a, "127.1.2.3", PORT), 0);
+	ck_assert_str_eq(ibv_get_device_name(a->verbs->device), "emu0");
+	end();
+}
+END_TEST
+
+/* The device is given back, so the next call is in another fabric, where the fault is to come. */
+START_TEST(a_bind_that_fails_gives_its_device_back)
+{
+	setenv("DATSIM_FAULTS", "line=1 spoil=fail api=verbs call=rdma_bind_addr error=1 nth=1;",
+	       1);
+	begin();
+	for (int i = 0; i < 2; i++)
+		REFUSED(bind_to(a, _i ? EMU1 : EMU0, PORT), EPERM);
+	ck_assert_ptr_null(a->verbs);
+	end();
+}
+END_TEST
+
+START_TEST(a_resolve_that_fails_gives_its_device_back)
+{
+	setenv("DATSIM_FAULTS", "line=1 spoil=fail api=verbs call=rdma_resolve_addr error=1 nth=1;",
+	       1);
+	begin();
+	for (int i = 0; i < 2; i++)
+		REFUSED(resolve_to(a, EMU1), EPERM);
+	ck_assert_ptr_null(a->verbs);
+	end();
+}
+END_TEST
+
+START_TEST(an_id_has_the_whole_address_that_it_is_bound_to)
+{
+	struct sockaddr_in6 here = { .sin6_family = AF_INET6,
+				     .sin6_port = htons(PORT),
+				     .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+
+	begin();
+	ck_assert_int_eq(rdma_bind_addr(a, (struct sockaddr *)&here), 0);
+	ck_assert_mem_eq(&a->route.addr.src_sin6, &here, sizeof(here));
+	end();
+}
+END_TEST
+
 /* No interface has this address, so one with a link is merely not here. */
 START_TEST(a_link_local_address_needs_its_link)
 {
@@ -286,6 +333,8 @@ END_TEST
 
 START_TEST(resolving_binds_to_a_device)
 {
+	union ibv_gid gid;
+
 	begin();
 	ck_assert_int_eq(resolve_to(a, EMU1), 0);
 	ck_assert_str_eq(ibv_get_device_name(a->verbs->device), "emu0");
@@ -298,6 +347,17 @@ START_TEST(resolving_binds_to_a_device)
 	ck_assert_int_eq(a->route.num_paths, 1);
 	ck_assert_uint_eq(a->route.path_rec->slid, htons(1));
 	ck_assert_uint_eq(a->route.path_rec->dlid, htons(2));
+	ck_assert_int_eq(inet_pton(AF_INET6, "::ffff:" EMU0, &gid), 1);
+	ck_assert_mem_eq(&a->route.path_rec->sgid, &gid, sizeof(gid));
+	ck_assert_mem_eq(&a->route.addr.addr.ibaddr.sgid, &gid, sizeof(gid));
+	ck_assert_int_eq(inet_pton(AF_INET6, "::ffff:" EMU1, &gid), 1);
+	ck_assert_mem_eq(&a->route.path_rec->dgid, &gid, sizeof(gid));
+	ck_assert_mem_eq(&a->route.addr.addr.ibaddr.dgid, &gid, sizeof(gid));
+	ck_assert_uint_eq(a->route.path_rec->pkey, 0xffff);
+	ck_assert_uint_eq(a->route.addr.addr.ibaddr.pkey, 0xffff);
+	ck_assert_int_eq(bind_to(b, "0.0.0.0", PORT + 3), 0);
+	ck_assert_int_eq(resolve_to(b, EMU1), 0);
+	ck_assert_uint_eq(rdma_get_src_port(b), htons(PORT + 3));
 	end();
 }
 END_TEST
@@ -364,9 +424,43 @@ START_TEST(addresses_are_found_by_name)
 }
 END_TEST
 
+/* What the resolver was asked is not taken from the hints. */
+START_TEST(hints_say_what_kind_of_address_is_wanted)
+{
+	struct sockaddr_in other = { .sin_family = AF_INET, .sin_port = htons(PORT + 1) };
+	struct rdma_addrinfo hints = { .ai_flags = RAI_PASSIVE | RAI_FAMILY,
+				       .ai_family = AF_INET6,
+				       .ai_port_space = RDMA_PS_UDP,
+				       .ai_src_addr = (struct sockaddr *)&other,
+				       .ai_src_len = sizeof(other) };
+	struct rdma_addrinfo *info;
+	struct sockaddr_in6 *any;
+
+	ck_assert_int_eq(rdma_getaddrinfo(NULL, "7471", &hints, &info), 0);
+	any = (struct sockaddr_in6 *)info->ai_src_addr;
+	ck_assert_int_eq(any->sin6_family, AF_INET6);
+	ck_assert(IN6_IS_ADDR_UNSPECIFIED(&any->sin6_addr));
+	ck_assert_uint_eq(any->sin6_port, htons(PORT));
+	ck_assert_uint_eq(info->ai_src_len, sizeof(*any));
+	ck_assert_int_eq(info->ai_qp_type, IBV_QPT_UD);
+	rdma_freeaddrinfo(info);
+	hints = (struct rdma_addrinfo){ .ai_qp_type = IBV_QPT_UD,
+					.ai_dst_addr = (struct sockaddr *)&other,
+					.ai_dst_len = sizeof(other) };
+	ck_assert_int_eq(rdma_getaddrinfo(EMU1, "7471", &hints, &info), 0);
+	ck_assert_uint_eq(((struct sockaddr_in *)info->ai_dst_addr)->sin_port, htons(PORT));
+	ck_assert_int_eq(info->ai_port_space, RDMA_PS_UDP);
+	rdma_freeaddrinfo(info);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, an_id_is_bound_once_to_an_address_that_is_here, 1, NULL);
+	unit_add(suite, each_address_of_loopback_is_here, 1, NULL);
+	unit_add(suite, a_bind_that_fails_gives_its_device_back, 2, NULL);
+	unit_add(suite, a_resolve_that_fails_gives_its_device_back, 1, NULL);
+	unit_add(suite, an_id_has_the_whole_address_that_it_is_bound_to, 1, NULL);
 	unit_add(suite, a_link_local_address_needs_its_link, 1, NULL);
 	unit_add(suite, a_port_belongs_to_one_id_of_an_address, 1, NULL);
 	unit_add(suite, what_fills_up_an_address_tells_no_two_apart, 1, NULL);
@@ -382,6 +476,7 @@ static void fill(Suite *suite)
 	unit_add(suite, resolving_binds_to_a_device, 1, NULL);
 	unit_add(suite, both_addresses_are_of_one_family, 1, NULL);
 	unit_add(suite, addresses_are_found_by_name, 1, NULL);
+	unit_add(suite, hints_say_what_kind_of_address_is_wanted, 1, NULL);
 }
 
 /* A process each: a device that librdmacm opened keeps its fabric, and its faults, until exit. */

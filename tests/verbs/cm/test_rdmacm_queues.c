@@ -190,6 +190,36 @@ START_TEST(an_endpoint_of_another_type_does_not_connect)
 }
 END_TEST
 
+/* The program finds the id of the request in the event, and the next call acknowledges that. */
+START_TEST(a_request_that_gets_no_queue_pair_is_left_to_the_program)
+{
+	struct rdma_addrinfo hints = { .ai_flags = RAI_PASSIVE, .ai_port_space = RDMA_PS_TCP };
+	struct ibv_qp_init_attr wide = init_of(1, 1);
+	struct rdma_conn_param param = { .qp_num = 77 };
+	struct rdma_cm_id *listener, *child = NULL;
+	struct rdma_addrinfo *info;
+
+	begin();
+	wide.cap.max_send_sge = 1 << 20;
+	ck_assert_int_eq(rdma_getaddrinfo(EMU1, "7471", &hints, &info), 0);
+	ck_assert_int_eq(rdma_create_ep(&listener, info, NULL, &wide), 0);
+	ck_assert_int_eq(rdma_listen(listener, 1), 0);
+	ck_assert_int_eq(resolve_to(a, EMU1), 0);
+	take(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
+	ck_assert_int_eq(rdma_resolve_route(a, 1000), 0);
+	take(channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	ck_assert_int_eq(rdma_connect(a, &param), 0);
+	REFUSED(rdma_get_request(listener, &child), EINVAL);
+	ck_assert_ptr_null(child);
+	ck_assert_ptr_nonnull(listener->event);
+	ck_assert_int_eq(rdma_destroy_id(listener->event->id), 0);
+	take(channel, RDMA_CM_EVENT_REJECTED);
+	rdma_destroy_ep(listener);
+	rdma_freeaddrinfo(info);
+	end();
+}
+END_TEST
+
 START_TEST(rdma_destroy_ep_takes_the_shared_receive_queue_along)
 {
 	struct ibv_srq_init_attr shared = { .attr = { .max_wr = 4, .max_sge = 1 } };
@@ -224,6 +254,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_queue_pair_has_the_shared_receive_queue_of_its_id, 1, NULL);
 	unit_add(suite, an_endpoint_that_fails_leaves_no_id, 1, NULL);
 	unit_add(suite, an_endpoint_of_another_type_does_not_connect, 1, NULL);
+	unit_add(suite, a_request_that_gets_no_queue_pair_is_left_to_the_program, 1, NULL);
 	unit_add(suite, rdma_destroy_ep_takes_the_shared_receive_queue_along, 1, NULL);
 }
 

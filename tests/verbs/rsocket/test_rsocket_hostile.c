@@ -318,6 +318,7 @@ START_TEST(what_is_right_arrives)
 	expect_alive();
 	send_region(MAP, 100, 50);
 	send_region(MAP, 150, 50);
+	send_region(MAP, 50, 50);
 	expect_alive();
 	send_region(UNMAP, 100, 50);
 	send_message(LIMIT, SLOTS, NULL, 0);
@@ -439,6 +440,26 @@ START_TEST(a_peer_that_takes_nothing_blocks_the_sender_only)
 }
 END_TEST
 
+/* What it is to be told of regions waits, as much as has room. */
+START_TEST(a_peer_that_takes_nothing_ends_the_mapping_of_memory)
+{
+	const int one = 1;
+	int n = 0;
+
+	begin();
+	connect_fake();
+	ck_assert_int_eq(rsetsockopt(real, SOL_RDMA, RDMA_IOMAPSIZE, &one, sizeof(one)), 0);
+	while (n < 1000 && riomap(real, spare, sizeof(spare), PROT_WRITE, 0, 0) == 0 &&
+	       riounmap(real, spare, sizeof(spare)) == 0)
+		n++;
+	ck_assert_int_eq(errno, ENOBUFS);
+	ck_assert_int_gt(n, 250);
+	ck_assert_int_lt(n, 1000);
+	forget_fake();
+	end();
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_hello_that_is_none_is_rejected, 1, NULL);
@@ -463,6 +484,7 @@ static void fill(Suite *suite)
 	unit_add(suite, data_after_the_end_resets, 1, NULL);
 	unit_add(suite, nonsense_that_comes_with_the_connection_resets, 1, NULL);
 	unit_add(suite, more_regions_than_are_kept_reset, 1, NULL);
+	unit_add(suite, a_peer_that_takes_nothing_ends_the_mapping_of_memory, 1, NULL);
 	unit_add(suite, a_peer_that_takes_nothing_blocks_the_sender_only, 1, NULL);
 }
 

@@ -338,6 +338,22 @@ START_TEST(a_listener_may_share_its_port_without_effect)
 }
 END_TEST
 
+/* A program may ask for nothing else. */
+START_TEST(SO_ERROR_looks_for_the_outcome_itself)
+{
+	struct sockaddr_in addr = in_address(THERE, PORT + 1);
+	int err;
+
+	begin();
+	REFUSED(rconnect(client, (struct sockaddr *)&addr, sizeof(addr)), EINPROGRESS);
+	do
+		err = int_option(client, SOL_SOCKET, SO_ERROR);
+	while (!err);
+	ck_assert_int_eq(err, ECONNREFUSED);
+	end();
+}
+END_TEST
+
 START_TEST(an_error_that_finds_no_room_is_kept)
 {
 	struct sockaddr_in addr = in_address(THERE, PORT + 1);
@@ -442,6 +458,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_listener_still_takes_sizes_for_those_that_it_accepts, 1, NULL);
 	unit_add(suite, a_structure_has_its_size, 1, NULL);
 	unit_add(suite, a_listener_may_share_its_port_without_effect, 1, NULL);
+	unit_add(suite, SO_ERROR_looks_for_the_outcome_itself, 1, NULL);
 	unit_add(suite, an_error_that_finds_no_room_is_kept, 1, NULL);
 	unit_add(suite, what_a_program_sets_without_effect_is_kept, 1, NULL);
 	unit_add(suite, options_of_tcp_answer_as_the_real_library_does, 1, NULL);

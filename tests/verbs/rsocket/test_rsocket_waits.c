@@ -281,6 +281,75 @@ START_TEST(what_may_be_read_is_told_beside_what_may_be_written)
 }
 END_TEST
 
+START_TEST(an_address_that_nobody_has_times_out)
+{
+	struct sockaddr_in addr = in_address("198.18.0.99", PORT);
+
+	begin();
+	block(client);
+	REFUSED(rconnect(client, (struct sockaddr *)&addr, sizeof(addr)), ETIMEDOUT);
+	end();
+}
+END_TEST
+
+/* The wait for an answer was one for completions of other queues. */
+START_TEST(a_reader_is_woken_on_a_second_connection)
+{
+	struct sockaddr_in addr = in_address(THERE, PORT + 1);
+
+	begin();
+	block(client);
+	REFUSED(rconnect(client, (struct sockaddr *)&addr, sizeof(addr)), ECONNREFUSED);
+	unblock(client);
+	connect_both();
+	send_text(server, "answer");
+	expect_text(client, "answer");
+	end();
+}
+END_TEST
+
+/* It finds the answer and the end together: what comes from there later has come, too. */
+START_TEST(a_client_that_is_left_without_lingering_is_reset)
+{
+	struct sockaddr_in addr = in_address(THERE, PORT + 1);
+	const struct linger none = { .l_onoff = 1, .l_linger = 0 };
+	int other = rsocket(AF_INET, SOCK_STREAM, 0), err = 0;
+	socklen_t size = sizeof(err);
+
+	begin();
+	ck_assert_int_eq(rsetsockopt(listener, SOL_SOCKET, SO_LINGER, &none, sizeof(none)), 0);
+	ask();
+	server = raccept(listener, NULL, NULL);
+	ck_assert_int_ge(server, 0);
+	ck_assert_int_eq(rclose(server), 0);
+	server = -1;
+	REFUSED(rconnect(other, (struct sockaddr *)&addr, sizeof(addr)), ECONNREFUSED);
+	ck_assert_int_eq(rclose(other), 0);
+	ck_assert_int_ne(events_of(client, POLLOUT, SOON) & POLLERR, 0);
+	ck_assert_int_eq(rgetsockopt(client, SOL_SOCKET, SO_ERROR, &err, &size), 0);
+	ck_assert_int_eq(err, ECONNRESET);
+	end();
+}
+END_TEST
+
+/* More completions are there than are handled at a time. */
+START_TEST(what_arrives_behind_many_completions_is_told_at_once)
+{
+	begin();
+	connect_both();
+	for (int i = 0; i < 40; i++)
+		send_text(client, "x");
+	for (int i = 0; i < 40; i++)
+		expect_text(server, "x");
+	send_text(server, "y");
+	for (int i = 0; i < 1000; i++) /* let it arrive */
+		ck_assert_int_eq(events_of(server, POLLIN, 0), 0);
+	ck_assert_int_eq(events_of(client, POLLIN, 0), POLLIN);
+	expect_text(client, "y");
+	end();
+}
+END_TEST
+
 START_TEST(a_forked_child_has_no_rsockets)
 {
 	int status;
@@ -314,6 +383,10 @@ static void fill(Suite *suite)
 	unit_add(suite, a_poll_is_woken_by_what_another_process_writes, 1, NULL);
 	unit_add(suite, rselect_does_what_rpoll_does, 1, NULL);
 	unit_add(suite, what_may_be_read_is_told_beside_what_may_be_written, 1, NULL);
+	unit_add(suite, an_address_that_nobody_has_times_out, 1, NULL);
+	unit_add(suite, a_reader_is_woken_on_a_second_connection, 1, NULL);
+	unit_add(suite, a_client_that_is_left_without_lingering_is_reset, 1, NULL);
+	unit_add(suite, what_arrives_behind_many_completions_is_told_at_once, 1, NULL);
 	unit_add(suite, a_forked_child_has_no_rsockets, 1, NULL);
 }
 
