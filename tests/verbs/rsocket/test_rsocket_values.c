@@ -151,6 +151,7 @@ START_TEST(bad_arguments_are_refused)
 	REFUSED(riomap(server, in, 1, PROT_WRITE, 0, -2), EINVAL);
 	REFUSED((ssize_t)riowrite(server, NULL, 1, 0, 0), EFAULT);
 	REFUSED((ssize_t)riowrite(server, out, 1, -1, 0), EINVAL);
+	REFUSED((ssize_t)riowrite(server, out, 1, 0, MSG_OOB), EOPNOTSUPP);
 	REFUSED(rpoll(NULL, 1, 0), EFAULT);
 	end();
 }
