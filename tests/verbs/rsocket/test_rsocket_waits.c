@@ -161,6 +161,39 @@ static void await_sleep(struct polling *p)
 	while (!is_asleep(p->thread));
 }
 
+static void *write_blocked(void *arg)
+{
+	struct polling *p = arg;
+
+	path_of_this_thread(p->thread);
+	sem_post(&p->begun);
+	p->result = (int)rsend(client, out, LARGE, 0);
+	return NULL;
+}
+
+/* More than there are buffers for: the thread sleeps before the peer reads. */
+START_TEST(a_writer_waits_until_all_is_sent)
+{
+	struct polling writing = { .result = 0 };
+	pthread_t writer;
+
+	begin();
+	connect_both();
+	ck_assert_int_eq(sem_init(&writing.begun, 0, 0), 0);
+	ck_assert_int_eq(pthread_create(&writer, NULL, write_blocked, &writing), 0);
+	while (sem_wait(&writing.begun) != 0)
+		;
+	do
+		events_of(server, POLLOUT, 0);
+	while (!is_asleep(writing.thread));
+	ck_assert_int_eq(rrecv(server, in, LARGE, MSG_WAITALL), LARGE);
+	ck_assert_int_eq(pthread_join(writer, NULL), 0);
+	ck_assert_int_eq(writing.result, LARGE);
+	ck_assert_int_eq(memcmp(in, out, LARGE), 0);
+	end();
+}
+END_TEST
+
 START_TEST(a_poll_is_woken_when_its_rsocket_is_closed)
 {
 	struct polling polling = { .selects = _i > 0 };
@@ -377,6 +410,7 @@ END_TEST
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_blocked_reader_and_a_writer_share_an_rsocket, 1, NULL);
+	unit_add(suite, a_writer_waits_until_all_is_sent, 1, NULL);
 	unit_add(suite, a_reader_is_woken_when_another_thread_handles_its_data, 1, NULL);
 	unit_add(suite, a_reader_is_woken_when_its_rsocket_is_closed, 1, NULL);
 	unit_add(suite, a_poll_is_woken_when_its_rsocket_is_closed, 2, NULL);
