@@ -63,7 +63,7 @@ bool cm_is_any(const struct sockaddr *addr)
 	}
 }
 
-static bool is_same_host(const struct sockaddr *a, const struct sockaddr *b)
+bool cm_is_same_host(const struct sockaddr *a, const struct sockaddr *b)
 {
 	const struct sockaddr_in *a4 = (const struct sockaddr_in *)a;
 	const struct sockaddr_in *b4 = (const struct sockaddr_in *)b;
@@ -106,7 +106,7 @@ static bool is_this_machine(const struct sockaddr *addr)
 	if (err)
 		return false;
 	for (one = all; one && !here; one = one->ifa_next)
-		here = one->ifa_addr && is_same_host(one->ifa_addr, addr);
+		here = one->ifa_addr && cm_is_same_host(one->ifa_addr, addr);
 	freeifaddrs(all);
 	return here;
 }
@@ -131,7 +131,7 @@ static int device_of(const struct sockaddr *addr, struct cm_device **device)
 	for (unsigned int i = 0; !err && i < CM_DEVICES; i++) {
 		err = cm_device_get(i, &all[i]);
 		if (!err &&
-		    is_same_host((const struct sockaddr *)&cm_device_attr(all[i])->addr, addr))
+		    cm_is_same_host((const struct sockaddr *)&cm_device_attr(all[i])->addr, addr))
 			*device = all[i];
 	}
 	for (unsigned int i = 0; i < CM_DEVICES; i++)
@@ -244,7 +244,7 @@ int rdma_bind_addr(struct rdma_cm_id *base, struct sockaddr *addr)
 	struct cm_id *id = cm_id_of(base);
 
 	if (!addr || cm_address_size(addr) == 0)
-		return cm_told(id, "rdma_bind_addr", addr ? -EAFNOSUPPORT : -EINVAL);
+		return cm_told(id, "rdma_bind_addr", -EINVAL);
 	if (cm_bind(id, addr, "rdma_bind_addr"))
 		return -1;
 	cm_note(id, "rdma_bind_addr port=%u", cm_port(&base->route.addr.src_addr));

@@ -125,21 +125,13 @@ static int await_event(struct cm_channel *channel)
 	return err;
 }
 
-int rdma_get_cm_event(struct rdma_event_channel *base, struct rdma_cm_event **out)
+/* The first event leaves the queue. The lock is held. */
+static struct cm_event *take_event(struct cm_channel *channel)
 {
-	struct cm_channel *channel = (struct cm_channel *)base;
-	struct cm_event *event;
-	int err;
+	struct cm_event *event = TAILQ_FIRST(&channel->events);
 
-	if (!out || !base)
-		return cm_fail(EINVAL);
-	cm_enter();
-	err = channel->dead ? -EINVAL : await_event(channel);
-	if (err)
-		return cm_leave_with(err);
-	event = TAILQ_FIRST(&channel->events);
 	TAILQ_REMOVE(&channel->events, event, link);
-	vb_event_taken(base->fd);
+	vb_event_taken(channel->base.fd);
 	event->of->given++;
 	if (event->group)
 		event->group->given++;
@@ -148,8 +140,25 @@ int rdma_get_cm_event(struct rdma_event_channel *base, struct rdma_cm_event **ou
 	/* What an answer turns out to be: reply.c. */
 	if (event->event.event != RDMA_CM_EVENT_CONNECT_RESPONSE || cm_answer_stays(event->of))
 		cm_trace_event(event, "rdma_get_cm_event");
-	cm_leave();
-	cm_finish(event->of, event);
+	return event;
+}
+
+int rdma_get_cm_event(struct rdma_event_channel *base, struct rdma_cm_event **out)
+{
+	struct cm_channel *channel = (struct cm_channel *)base;
+	struct cm_event *event;
+	int err;
+
+	if (!out || !base)
+		return cm_fail(EINVAL);
+	do {
+		cm_enter();
+		err = channel->dead ? -EINVAL : await_event(channel);
+		if (err)
+			return cm_leave_with(err);
+		event = take_event(channel);
+		cm_leave();
+	} while (!cm_finish(event->of, event));
 	*out = &event->event;
 	return 0;
 }

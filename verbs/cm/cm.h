@@ -126,7 +126,7 @@ struct cm_id {
 	struct ibv_ece ece;
 	/* rdma_create_ep of a listener: what each request gets. */
 	struct ibv_qp_init_attr *ep_init;
-	/* rdma_create_ep: private data of the request, from ai_connect. */
+	/* rdma_create_ep: private data of the request, from ai_connect; kept as long as the id. */
 	void *connect_data;
 	size_t connect_size;
 	struct ibv_sa_path_rec path;
@@ -259,6 +259,8 @@ int cm_id_check_port(const struct cm_id *id, const struct sockaddr *addr, bool r
 uint16_t cm_port(const struct sockaddr *addr);
 void cm_set_port(struct sockaddr *addr, uint16_t port);
 bool cm_is_any(const struct sockaddr *addr);
+/* The addresses are of one family, and are equal; the ports may differ. */
+bool cm_is_same_host(const struct sockaddr *a, const struct sockaddr *b);
 size_t cm_address_size(const struct sockaddr *addr);
 /* The id belongs to a device from now on. */
 void cm_join_device(struct cm_id *id, struct cm_device *device);
@@ -295,8 +297,11 @@ void cm_on_established(struct vb_obj *obj, const struct nic_conn_param *peer);
 void cm_on_end(struct vb_obj *obj, enum nic_conn_end why);
 /* The answer is an event of its own, and not the end of the connection's set-up. */
 bool cm_answer_stays(const struct cm_id *id);
-/* The answer came: finish the connection, and say what the event is. Without the lock. */
-void cm_finish(struct cm_id *id, struct cm_event *event);
+/*
+ * The answer came: finish the connection, and say what the event is. False: the program is not to
+ * see the event, which is freed. Without the lock.
+ */
+bool cm_finish(struct cm_id *id, struct cm_event *event);
 
 /* ---- end.c ---- */
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* connect.c - the calls that begin and answer a connection. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "cm.h"
@@ -163,13 +162,6 @@ static int join_data(const struct cm_id *id, const struct rdma_conn_param *param
 	return (int)(id->connect_size + size);
 }
 
-static void free_connect_data(struct cm_id *id)
-{
-	free(id->connect_data);
-	id->connect_data = NULL;
-	id->connect_size = 0;
-}
-
 static int connect_id(struct cm_id *id, const struct rdma_conn_param *param)
 {
 	const struct sockaddr *to = &id->base.route.addr.dst_addr;
@@ -199,7 +191,6 @@ static int connect_id(struct cm_id *id, const struct rdma_conn_param *param)
 		cm_drop(id);
 		return err;
 	}
-	free_connect_data(id);
 	id->state = CM_CONNECTING;
 	cm_trace(id, "rdma_connect port=%u qpn=%u", cm_port(to), id->near.qp);
 	return 0;
@@ -309,7 +300,10 @@ int rdma_accept(struct rdma_cm_id *base, struct rdma_conn_param *param)
 		return cm_told(id, "rdma_accept", err);
 	nic = nic_param(id, param ? param->private_data : NULL, data_size(param));
 	cm_enter();
-	err = by_number(id) ? accept_by_number(id, &nic) : accept_directly(id, &nic);
+	if (id->state != CM_REQUESTED) /* another thread has rejected it meanwhile */
+		err = -EINVAL;
+	else
+		err = by_number(id) ? accept_by_number(id, &nic) : accept_directly(id, &nic);
 	if (!err) {
 		id->request = NULL;
 		id->state = CM_ACCEPTED;

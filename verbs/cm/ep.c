@@ -11,8 +11,6 @@
 static int make_passive(struct cm_id *id, const struct rdma_addrinfo *info, struct ibv_pd *pd,
 			const struct ibv_qp_init_attr *init)
 {
-	if (!info->ai_src_addr)
-		return cm_fail(EINVAL);
 	if (rdma_bind_addr(&id->base, info->ai_src_addr))
 		return -1;
 	if (pd)

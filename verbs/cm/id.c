@@ -208,10 +208,13 @@ static int port_conflict(const struct cm_id *id, const struct cm_id *other,
 		return 0;
 	if (cm_is_any(theirs) || cm_is_any(addr))
 		return -EADDRNOTAVAIL;
-	return theirs->sa_family == addr->sa_family &&
-			       memcmp(theirs, addr, cm_address_size(addr)) == 0
-		       ? -EADDRINUSE
-		       : 0;
+	return cm_is_same_host(theirs, addr) ? -EADDRINUSE : 0;
+}
+
+/* Until it is destroyed, or its channel is; the id of a request has the port of its listener. */
+static bool holds_port(const struct cm_id *id)
+{
+	return !id->passive && !((const struct cm_channel *)id->base.channel)->dead;
 }
 
 int cm_id_check_port(const struct cm_id *id, const struct sockaddr *addr, bool reuse)
@@ -221,10 +224,8 @@ int cm_id_check_port(const struct cm_id *id, const struct sockaddr *addr, bool r
 
 	LIST_FOREACH(other, &ids, link)
 	{
-		if (other == id || other->base.ps != id->base.ps || other->request ||
-		    (other->obj.context && other->state > CM_ROUTE) ||
-		    cm_port(&other->base.route.addr.src_addr) != cm_port(addr) ||
-		    (other->state > CM_ROUTE && other->state != CM_LISTENING))
+		if (other == id || other->base.ps != id->base.ps || !holds_port(other) ||
+		    cm_port(&other->base.route.addr.src_addr) != cm_port(addr))
 			continue;
 		err = port_conflict(id, other, addr, reuse);
 		if (err)
@@ -309,16 +310,28 @@ static int set_id_option(struct cm_id *id, int name, const void *value, size_t s
 	}
 }
 
-/* Path records of a path service. The fabric has one path, so only their form counts. */
+/*
+ * Path records of a path service. The fabric has one path, so only their form counts: as with
+ * Linux, one is for both directions, and for all packets.
+ */
 static int set_path(struct cm_id *id, const void *value, size_t size)
 {
+	const uint32_t all = IBV_PATH_FLAG_GMP | IBV_PATH_FLAG_PRIMARY |
+			     IBV_PATH_FLAG_BIDIRECTIONAL;
+	const struct ibv_path_data *next = value;
 	struct ibv_path_data path;
 	int err;
 
-	if (size == 0 || size % sizeof(path) != 0)
+	if (size % sizeof(path) != 0)
 		return -EINVAL;
-	err = copy_value(&path, value, sizeof(path));
-	return err ? err : cm_path_set(id);
+	for (size_t n = size / sizeof(path); n > 0; n--) {
+		err = copy_value(&path, next++, sizeof(path));
+		if (err)
+			return err;
+		if (path.flags == all)
+			return cm_path_set(id);
+	}
+	return -EINVAL;
 }
 
 static void trace_option(const struct cm_id *id, int level, int name, int taken)

@@ -177,15 +177,24 @@ static void learn_of(struct cm_id *id, const struct cm_id *listener)
 	cm_leave();
 }
 
-void cm_finish(struct cm_id *id, struct cm_event *event)
+/* As the real library does it where the id cannot have a channel of its own. */
+static void drop_request(struct cm_event *event)
+{
+	rdma_destroy_id(event->event.id);
+	cm_event_acknowledge(&event->event);
+}
+
+bool cm_finish(struct cm_id *id, struct cm_event *event)
 {
 	switch (event->event.event) {
 	case RDMA_CM_EVENT_CONNECT_RESPONSE:
 		finish_answer(id, &event->event);
 		break;
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
-		if (id->sync)
-			cm_id_migrate(cm_id_of(event->event.id), NULL);
+		if (id->sync && cm_id_migrate(cm_id_of(event->event.id), NULL)) {
+			drop_request(event);
+			return false;
+		}
 		learn_of(cm_id_of(event->event.id), id);
 		break;
 	case RDMA_CM_EVENT_REJECTED:
@@ -197,4 +206,5 @@ void cm_finish(struct cm_id *id, struct cm_event *event)
 	default:
 		break;
 	}
+	return true;
 }

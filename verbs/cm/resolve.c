@@ -128,10 +128,9 @@ static int check_addresses(struct cm_id *id, const struct sockaddr *from, const 
 {
 	int err = 0;
 
-	if (!to || (from && from->sa_family && cm_address_size(from) == 0))
+	if (!to || cm_address_size(to) == 0 ||
+	    (from && from->sa_family && cm_address_size(from) == 0))
 		return -EINVAL;
-	if (cm_address_size(to) == 0)
-		return -EAFNOSUPPORT;
 	cm_enter();
 	if (id->state > CM_BOUND || !is_of_family(id, from, to))
 		err = -EINVAL;

@@ -43,6 +43,7 @@ static int begin_connect(struct rs_socket *rs, const struct sockaddr *to)
 
 	if (rs->state == RS_REFUSED)
 		rs_link_free(rs);
+	rs->error = rs->pending_error = 0; /* of an earlier one */
 	err = rs_id_make(rs);
 	if (err)
 		return err;

@@ -181,6 +181,8 @@ static void on_established(struct rs_socket *rs, const struct rdma_conn_param *c
 {
 	int err = 0;
 
+	if (rs->state >= RS_REFUSED)
+		return; /* nonsense has ended it, which came sooner than this event was fetched */
 	if (rs->state == RS_CONNECTING)
 		err = rs_hello_take(rs, conn->private_data, conn->private_data_len);
 	if (err)

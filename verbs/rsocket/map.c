@@ -256,6 +256,9 @@ static ssize_t write_all(struct rs_socket *rs, const uint8_t *from, size_t size,
 	while (got >= 0 && all < size) {
 		if (rs_may_write(rs)) {
 			got = write_piece(rs, from + all, size - all, offset + all);
+			/* A program may try until the peer has told of the region. */
+			if (got == -EFAULT && all == 0 && rs_progress(rs) > 0)
+				got = 0;
 			all += got > 0 ? (size_t)got : 0;
 			continue;
 		}

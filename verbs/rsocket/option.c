@@ -72,6 +72,15 @@ static int *value_of(struct rs_socket *rs, const struct option *option)
 
 /* ---- set ---- */
 
+/* -1 and errno. As the real library has it, only an RNIC tells that it is too late. */
+static int share_port(struct rs_socket *rs, int on)
+{
+	if (!rs->id ||
+	    !rdma_set_option(rs->id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &on, sizeof(on)))
+		return 0;
+	return rs->id->verbs && cm_is_rnic(cm_id_of(rs->id)) ? -1 : 0;
+}
+
 static int set_int(struct rs_socket *rs, const struct option *option, const void *from,
 		   socklen_t size)
 {
@@ -90,13 +99,10 @@ static int set_int(struct rs_socket *rs, const struct option *option, const void
 		value = option->least;
 	else if (value > option->most)
 		value = option->most;
+	if (option->name == SO_REUSEADDR && option->level == SOL_SOCKET && share_port(rs, value))
+		return -errno;
 	*value_of(rs, option) = value;
-	if (option->name != SO_REUSEADDR || option->level != SOL_SOCKET || !rs->id)
-		return 0;
-	return rdma_set_option(rs->id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &value,
-			       sizeof(value))
-		       ? -errno
-		       : 0;
+	return 0;
 }
 
 static int set_linger(struct rs_socket *rs, const void *from, socklen_t size)
@@ -163,10 +169,9 @@ int rsetsockopt(int fd, int level, int name, const void *from, socklen_t size)
 
 /* ---- get ---- */
 
+/* 0, as the calls return. */
 static int give_value(const void *value, size_t all, void *to, socklen_t *size)
 {
-	if ((int)*size < 0)
-		return -EINVAL;
 	if (*size > all)
 		*size = (socklen_t)all;
 	memcpy(to, value, *size);
@@ -240,6 +245,8 @@ static int get_option(struct rs_socket *rs, int level, int name, void *to, sockl
 
 	if (!to || !size)
 		return -EFAULT;
+	if ((int)*size < 0)
+		return -EINVAL;
 	if (option)
 		return give_value(value_of(rs, option), sizeof(int), to, size);
 	if (level == SOL_SOCKET && name == SO_LINGER)

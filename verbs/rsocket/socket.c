@@ -7,7 +7,8 @@
 
 #include "rsocket.h"
 
-#define NS_PER_S 1000000000ul
+#define NS_PER_S  1000000000ul
+#define ANSWER_NS NS_PER_S /* as long as rclose waits for a client to hear that it is accepted */
 
 /* ---- creation ---- */
 
@@ -109,7 +110,8 @@ int rgetpeername(int fd, struct sockaddr *addr, socklen_t *size)
 
 	if (!rs)
 		return -1;
-	if (rs->state == RS_ACCEPTING || rs->state == RS_CONNECTED)
+	/* A peer that has closed its side is known yet. */
+	if (rs->state == RS_ACCEPTING || rs->state == RS_CONNECTED || rs->state == RS_OVER)
 		err = rs_address_copy(&rs->id->route.addr.dst_addr, addr, size);
 	return (int)rs_leave(rs, err);
 }
@@ -175,16 +177,23 @@ int rshutdown(int fd, int how)
 	return (int)rs_leave(rs, 0);
 }
 
-/* Until the peer has all that was sent, or the time of SO_LINGER is over; with none, at once. */
+/*
+ * Until the peer has all that was sent, or the time of SO_LINGER is over; with none, at once. A
+ * client that does not know yet that it is accepted is to find the end of the stream, as with
+ * sockets, but a program may close both in one thread.
+ */
 static void end_gently(struct rs_socket *rs)
 {
 	const struct linger *linger = &rs->options.linger;
-	uint64_t left = NIC_TIME_NEVER;
+	uint64_t left = NIC_TIME_NEVER, answered;
 	int err = 0;
 
 	if (linger->l_onoff)
 		left = linger->l_linger > 0 ? (uint64_t)linger->l_linger * NS_PER_S : 0;
-	if (left > 0)
+	answered = left < ANSWER_NS ? left : ANSWER_NS;
+	while (!err && answered > 0 && rs->state == RS_ACCEPTING)
+		err = rs_wait_for(rs, &answered, "rclose");
+	if (left > 0 && rs->state == RS_CONNECTED)
 		end_stream(rs);
 	while (!err && left > 0 && rs->state == RS_CONNECTED && rs->tx.busy > 0)
 		err = rs_wait_for(rs, &left, "rclose");
@@ -196,7 +205,7 @@ int rclose(int fd)
 
 	if (!rs)
 		return -1;
-	if (rs->state == RS_CONNECTED)
+	if (rs->state == RS_ACCEPTING || rs->state == RS_CONNECTED)
 		end_gently(rs);
 	if (rs->state > RS_LISTENING)
 		rs_fail(rs, 0);

@@ -129,8 +129,7 @@ static bool take_message(struct rs_socket *rs, uint32_t slot, uint32_t bytes)
 		return false;
 	memcpy(&head, at, sizeof(head));
 	type = (enum rs_type)ntohl(head.type);
-	/* The answer, which has the first limit, may not have been fetched yet. */
-	if (rs->state != RS_CONNECTING && !take_limit(&rs->tx, ntohl(head.limit)))
+	if (!take_limit(&rs->tx, ntohl(head.limit)))
 		return false;
 	switch (type) {
 	case RS_DATA:

@@ -22,6 +22,7 @@ START_TEST(a_request_says_who_asks_and_what_for)
 	/* From this side: it may start what the peer serves. */
 	ck_assert_uint_eq(cm_last.param.conn.initiator_depth, 3);
 	ck_assert_uint_eq(cm_last.param.conn.responder_resources, 2);
+	ck_assert_uint_eq(cm_last.param.conn.flow_control, 1);
 	ck_assert_uint_eq(cm_last.param.conn.qp_num, cm_client->qp->qp_num);
 	ck_assert_uint_eq(rdma_get_src_port(cm_server), htons(CM_PORT));
 	ck_assert_uint_eq(rdma_get_dst_port(cm_server), rdma_get_src_port(cm_client));
@@ -275,7 +276,11 @@ START_TEST(a_path_that_the_program_names_is_its_route)
 {
 	struct rdma_conn_param param = cm_param("");
 	struct sockaddr_in in = cm_address(CM_THERE, CM_PORT);
-	struct ibv_path_data paths[2] = { { .flags = 0 } };
+	/* The second one is for both directions, and for all packets. */
+	struct ibv_path_data paths[2] = {
+		{ .flags = IBV_PATH_FLAG_PRIMARY | IBV_PATH_FLAG_OUTBOUND },
+		{ .flags = IBV_PATH_FLAG_GMP | IBV_PATH_FLAG_PRIMARY | IBV_PATH_FLAG_BIDIRECTIONAL }
+	};
 
 	cm_begin();
 	CM_REFUSED(rdma_set_option(cm_client, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, paths,
@@ -283,8 +288,10 @@ START_TEST(a_path_that_the_program_names_is_its_route)
 		   EINVAL);
 	ck_assert_int_eq(rdma_resolve_addr(cm_client, NULL, (struct sockaddr *)&in, CM_TIMEOUT), 0);
 	cm_take(RDMA_CM_EVENT_ADDR_RESOLVED);
-	CM_REFUSED(rdma_set_option(cm_client, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, paths, 1),
-		   EINVAL);
+	for (size_t size = 0; size <= sizeof(paths[0]); size += sizeof(paths[0]) / 2)
+		CM_REFUSED(rdma_set_option(cm_client, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, paths,
+					   size),
+			   EINVAL);
 	CM_REFUSED(rdma_set_option(cm_client, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, (void *)4096,
 				   sizeof(paths)),
 		   EFAULT);

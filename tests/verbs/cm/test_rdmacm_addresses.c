@@ -13,13 +13,61 @@ START_TEST(an_id_is_bound_once_to_an_address_that_is_here)
 
 	begin();
 	REFUSED(bind_to(a, "192.0.2.1", PORT), EADDRNOTAVAIL);
-	REFUSED(rdma_bind_addr(a, &odd), EAFNOSUPPORT);
+	REFUSED(rdma_bind_addr(a, &odd), EINVAL);
+	REFUSED(rdma_resolve_addr(a, NULL, &odd, 1000), EINVAL);
 	REFUSED(rdma_bind_addr(a, NULL), EINVAL);
 	ck_assert_int_eq(bind_to(a, EMU1, PORT), 0);
 	ck_assert_str_eq(ibv_get_device_name(a->verbs->device), "emu1");
 	ck_assert_uint_eq(a->port_num, 1);
 	REFUSED(bind_to(a, EMU1, PORT + 1), EINVAL);
 	ck_assert_uint_eq(rdma_get_src_port(a), htons(PORT));
+	end();
+}
+END_TEST
+
+START_TEST(each_address_of_loopback_is_here)
+{
+	begin();
+	ck_assert_int_eq(bind_to(a, "127.1.2.3", PORT), 0);
+	ck_assert_str_eq(ibv_get_device_name(a->verbs->device), "emu0");
+	end();
+}
+END_TEST
+
+/* The device is given back, so the next call is in another fabric, where the fault is to come. */
+START_TEST(a_bind_that_fails_gives_its_device_back)
+{
+	setenv("DATSIM_FAULTS", "line=1 spoil=fail api=verbs call=rdma_bind_addr error=1 nth=1;",
+	       1);
+	begin();
+	for (int i = 0; i < 2; i++)
+		REFUSED(bind_to(a, _i ? EMU1 : EMU0, PORT), EPERM);
+	ck_assert_ptr_null(a->verbs);
+	end();
+}
+END_TEST
+
+START_TEST(a_resolve_that_fails_gives_its_device_back)
+{
+	setenv("DATSIM_FAULTS", "line=1 spoil=fail api=verbs call=rdma_resolve_addr error=1 nth=1;",
+	       1);
+	begin();
+	for (int i = 0; i < 2; i++)
+		REFUSED(resolve_to(a, EMU1), EPERM);
+	ck_assert_ptr_null(a->verbs);
+	end();
+}
+END_TEST
+
+START_TEST(an_id_has_the_whole_address_that_it_is_bound_to)
+{
+	struct sockaddr_in6 here = { .sin6_family = AF_INET6,
+				     .sin6_port = htons(PORT),
+				     .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+
+	begin();
+	ck_assert_int_eq(rdma_bind_addr(a, (struct sockaddr *)&here), 0);
+	ck_assert_mem_eq(&a->route.addr.src_sin6, &here, sizeof(here));
 	end();
 }
 END_TEST
@@ -75,6 +123,19 @@ START_TEST(a_port_belongs_to_one_id_of_an_address)
 }
 END_TEST
 
+START_TEST(what_fills_up_an_address_tells_no_two_apart)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(PORT) };
+
+	begin();
+	ck_assert_int_eq(inet_pton(AF_INET, EMU1, &in.sin_addr), 1);
+	memset(in.sin_zero, 'x', sizeof(in.sin_zero));
+	ck_assert_int_eq(bind_to(a, EMU1, PORT), 0);
+	REFUSED(rdma_bind_addr(b, (struct sockaddr *)&in), EADDRINUSE);
+	end();
+}
+END_TEST
+
 START_TEST(a_listen_that_fails_leaves_the_id_bound_and_its_port_shared)
 {
 	setenv("DATSIM_FAULTS", "line=1 spoil=fail api=verbs call=rdma_listen error=1 nth=1;", 1);
@@ -88,6 +149,49 @@ START_TEST(a_listen_that_fails_leaves_the_id_bound_and_its_port_shared)
 	ck_assert_int_eq(rdma_destroy_id(b), 0);
 	ck_assert_int_eq(rdma_listen(a, 1), 0);
 	ck_assert_int_eq(rdma_create_id(channel, &b, NULL, RDMA_PS_TCP), 0);
+	end();
+}
+END_TEST
+
+static enum rdma_cm_event_type outcome_of_connect(const char *ip)
+{
+	struct rdma_conn_param param = { .qp_num = 77 };
+	enum rdma_cm_event_type type;
+	struct rdma_cm_event *event;
+
+	ck_assert_int_eq(resolve_to(b, ip), 0);
+	take(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
+	ck_assert_int_eq(rdma_resolve_route(b, 1000), 0);
+	take(channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	ck_assert_int_eq(rdma_connect(b, &param), 0);
+	ck_assert_int_eq(rdma_get_cm_event(channel, &event), 0);
+	type = event->event;
+	if (type == RDMA_CM_EVENT_CONNECT_REQUEST)
+		ck_assert_int_eq(rdma_destroy_id(event->id), 0);
+	ck_assert_int_eq(rdma_ack_cm_event(event), 0);
+	return type;
+}
+
+/* The first device listens by then. */
+START_TEST(a_listen_that_fails_at_the_second_device_ends_at_the_first)
+{
+	setenv("DATSIM_FAULTS", "line=1 spoil=fail api=verbs call=rdma_listen error=1 nth=2;", 1);
+	begin();
+	ck_assert_int_eq(bind_to(a, "0.0.0.0", PORT), 0);
+	REFUSED(rdma_listen(a, 1), EPERM);
+	ck_assert_int_eq((int)outcome_of_connect(EMU0), (int)RDMA_CM_EVENT_REJECTED);
+	/* Both devices were given back, so that was another fabric, where the fault is to come. */
+	REFUSED(rdma_listen(a, 1), EPERM);
+	end();
+}
+END_TEST
+
+START_TEST(a_backlog_of_0_is_as_long_as_one_can_be)
+{
+	begin();
+	ck_assert_int_eq(bind_to(a, EMU0, PORT), 0);
+	ck_assert_int_eq(rdma_listen(a, 0), 0);
+	ck_assert_int_eq((int)outcome_of_connect(EMU0), (int)RDMA_CM_EVENT_CONNECT_REQUEST);
 	end();
 }
 END_TEST
@@ -134,9 +238,48 @@ static void expect_request_at(const struct rdma_cm_id *listener)
 	ck_assert_int_eq(rdma_destroy_id(client), 0);
 }
 
-/* The first one hears requests until it ends, then the second one does. _i: it is of IPv6. */
+/* As with Linux, where the id of a request has none. */
+START_TEST(a_port_is_its_ids_until_that_or_its_channel_is_destroyed)
+{
+	struct rdma_event_channel *other = rdma_create_event_channel();
+	struct rdma_conn_param param = { .qp_num = 77 };
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *request;
+
+	begin();
+	ck_assert_int_eq(bind_to(b, EMU1, PORT), 0);
+	ck_assert_int_eq(rdma_listen(b, 1), 0);
+	ck_assert_int_eq(bind_to(a, EMU0, PORT + 1), 0);
+	ck_assert_int_eq(resolve_to(a, EMU1), 0);
+	take(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
+	ck_assert_int_eq(rdma_resolve_route(a, 1000), 0);
+	take(channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	ck_assert_int_eq(rdma_connect(a, &param), 0);
+	ck_assert_int_eq(rdma_get_cm_event(channel, &event), 0);
+	request = event->id;
+	ck_assert_int_eq(rdma_ack_cm_event(event), 0);
+	ck_assert_int_eq(rdma_destroy_id(b), 0);
+	ck_assert_int_eq(rdma_create_id(channel, &b, NULL, RDMA_PS_TCP), 0);
+	REFUSED(bind_to(b, EMU0, PORT + 1), EADDRINUSE);
+	ck_assert_int_eq(rdma_migrate_id(a, other), 0);
+	rdma_destroy_event_channel(other);
+	ck_assert_int_eq(bind_to(b, EMU0, PORT + 1), 0);
+	ck_assert_int_eq(rdma_destroy_id(b), 0);
+	ck_assert_int_eq(rdma_create_id(channel, &b, NULL, RDMA_PS_TCP), 0);
+	ck_assert_int_eq(bind_to(b, EMU1, PORT), 0);
+	ck_assert_int_eq(rdma_destroy_id(request), 0);
+	end();
+}
+END_TEST
+
+/*
+ * The first one hears requests until it ends, or its channel does; then the second one does. _i: it
+ * is of IPv6.
+ */
 START_TEST(of_two_ids_at_a_port_one_listens_for_both)
 {
+	struct rdma_event_channel *other = _i ? rdma_create_event_channel() : NULL;
+
 	begin();
 	set_flag(a, RDMA_OPTION_ID_AFONLY);
 	set_flag(b, RDMA_OPTION_ID_AFONLY);
@@ -145,6 +288,11 @@ START_TEST(of_two_ids_at_a_port_one_listens_for_both)
 	ck_assert_int_eq(rdma_listen(a, 1), 0);
 	ck_assert_int_eq(rdma_listen(b, 1), 0);
 	expect_request_at(a);
+	if (_i) {
+		ck_assert_int_eq(rdma_migrate_id(a, other), 0);
+		rdma_destroy_event_channel(other);
+		expect_request_at(b);
+	}
 	ck_assert_int_eq(rdma_destroy_id(a), 0);
 	ck_assert_int_eq(rdma_create_id(channel, &a, NULL, RDMA_PS_TCP), 0);
 	expect_request_at(b);
@@ -161,7 +309,8 @@ START_TEST(an_id_of_datagrams_takes_no_requests_for_connections)
 	ck_assert_int_eq(bind_to(b, EMU1, PORT), 0);
 	ck_assert_int_eq(rdma_listen(b, 1), 0);
 	ck_assert_int_eq(rdma_listen(a, 1), 0);
-	expect_request_at(a);
+	for (int i = 0; i < 2; i++) /* one that is fetched makes room for another */
+		expect_request_at(a);
 	end();
 }
 END_TEST
@@ -195,6 +344,8 @@ END_TEST
 
 START_TEST(resolving_binds_to_a_device)
 {
+	union ibv_gid gid;
+
 	begin();
 	ck_assert_int_eq(resolve_to(a, EMU1), 0);
 	ck_assert_str_eq(ibv_get_device_name(a->verbs->device), "emu0");
@@ -207,6 +358,17 @@ START_TEST(resolving_binds_to_a_device)
 	ck_assert_int_eq(a->route.num_paths, 1);
 	ck_assert_uint_eq(a->route.path_rec->slid, htons(1));
 	ck_assert_uint_eq(a->route.path_rec->dlid, htons(2));
+	ck_assert_int_eq(inet_pton(AF_INET6, "::ffff:" EMU0, &gid), 1);
+	ck_assert_mem_eq(&a->route.path_rec->sgid, &gid, sizeof(gid));
+	ck_assert_mem_eq(&a->route.addr.addr.ibaddr.sgid, &gid, sizeof(gid));
+	ck_assert_int_eq(inet_pton(AF_INET6, "::ffff:" EMU1, &gid), 1);
+	ck_assert_mem_eq(&a->route.path_rec->dgid, &gid, sizeof(gid));
+	ck_assert_mem_eq(&a->route.addr.addr.ibaddr.dgid, &gid, sizeof(gid));
+	ck_assert_uint_eq(a->route.path_rec->pkey, 0xffff);
+	ck_assert_uint_eq(a->route.addr.addr.ibaddr.pkey, 0xffff);
+	ck_assert_int_eq(bind_to(b, "0.0.0.0", PORT + 3), 0);
+	ck_assert_int_eq(resolve_to(b, EMU1), 0);
+	ck_assert_uint_eq(rdma_get_src_port(b), htons(PORT + 3));
 	end();
 }
 END_TEST
@@ -273,13 +435,51 @@ START_TEST(addresses_are_found_by_name)
 }
 END_TEST
 
+/* What the resolver was asked is not taken from the hints. */
+START_TEST(hints_say_what_kind_of_address_is_wanted)
+{
+	struct sockaddr_in other = { .sin_family = AF_INET, .sin_port = htons(PORT + 1) };
+	struct rdma_addrinfo hints = { .ai_flags = RAI_PASSIVE | RAI_FAMILY,
+				       .ai_family = AF_INET6,
+				       .ai_port_space = RDMA_PS_UDP,
+				       .ai_src_addr = (struct sockaddr *)&other,
+				       .ai_src_len = sizeof(other) };
+	struct rdma_addrinfo *info;
+	struct sockaddr_in6 *any;
+
+	ck_assert_int_eq(rdma_getaddrinfo(NULL, "7471", &hints, &info), 0);
+	any = (struct sockaddr_in6 *)info->ai_src_addr;
+	ck_assert_int_eq(any->sin6_family, AF_INET6);
+	ck_assert(IN6_IS_ADDR_UNSPECIFIED(&any->sin6_addr));
+	ck_assert_uint_eq(any->sin6_port, htons(PORT));
+	ck_assert_uint_eq(info->ai_src_len, sizeof(*any));
+	ck_assert_int_eq(info->ai_qp_type, IBV_QPT_UD);
+	rdma_freeaddrinfo(info);
+	hints = (struct rdma_addrinfo){ .ai_qp_type = IBV_QPT_UD,
+					.ai_dst_addr = (struct sockaddr *)&other,
+					.ai_dst_len = sizeof(other) };
+	ck_assert_int_eq(rdma_getaddrinfo(EMU1, "7471", &hints, &info), 0);
+	ck_assert_uint_eq(((struct sockaddr_in *)info->ai_dst_addr)->sin_port, htons(PORT));
+	ck_assert_int_eq(info->ai_port_space, RDMA_PS_UDP);
+	rdma_freeaddrinfo(info);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, an_id_is_bound_once_to_an_address_that_is_here, 1, NULL);
+	unit_add(suite, each_address_of_loopback_is_here, 1, NULL);
+	unit_add(suite, a_bind_that_fails_gives_its_device_back, 2, NULL);
+	unit_add(suite, a_resolve_that_fails_gives_its_device_back, 1, NULL);
+	unit_add(suite, an_id_has_the_whole_address_that_it_is_bound_to, 1, NULL);
 	unit_add(suite, a_link_local_address_needs_its_link, 1, NULL);
 	unit_add(suite, a_port_belongs_to_one_id_of_an_address, 1, NULL);
+	unit_add(suite, what_fills_up_an_address_tells_no_two_apart, 1, NULL);
 	unit_add(suite, a_listen_that_fails_leaves_the_id_bound_and_its_port_shared, 1, NULL);
+	unit_add(suite, a_listen_that_fails_at_the_second_device_ends_at_the_first, 1, NULL);
+	unit_add(suite, a_backlog_of_0_is_as_long_as_one_can_be, 1, NULL);
 	unit_add(suite, a_port_of_IPv6_may_be_one_of_IPv4_too, 1, NULL);
+	unit_add(suite, a_port_is_its_ids_until_that_or_its_channel_is_destroyed, 1, NULL);
 	unit_add(suite, of_two_ids_at_a_port_one_listens_for_both, 2, NULL);
 	unit_add(suite, an_id_of_datagrams_takes_no_requests_for_connections, 1, NULL);
 	unit_add(suite, port_0_is_any_free_port, 1, NULL);
@@ -287,6 +487,7 @@ static void fill(Suite *suite)
 	unit_add(suite, resolving_binds_to_a_device, 1, NULL);
 	unit_add(suite, both_addresses_are_of_one_family, 1, NULL);
 	unit_add(suite, addresses_are_found_by_name, 1, NULL);
+	unit_add(suite, hints_say_what_kind_of_address_is_wanted, 1, NULL);
 }
 
 /* A process each: a device that librdmacm opened keeps its fabric, and its faults, until exit. */

@@ -123,6 +123,88 @@ START_TEST(an_accept_that_fails_late_rejects_and_ends_its_queue_pair)
 }
 END_TEST
 
+/* The end, which comes behind the answer, is no event then. */
+START_TEST(an_answer_of_a_server_that_has_gone_is_CONNECT_ERROR)
+{
+	struct rdma_event_channel *other = rdma_create_event_channel();
+	struct rdma_conn_param param = cm_param("answer");
+	struct pollfd pfd = { .events = POLLIN };
+	struct rdma_cm_id *later;
+
+	ck_assert_ptr_nonnull(other);
+	cm_begin();
+	cm_ask();
+	ck_assert_int_eq(rdma_migrate_id(cm_client, other), 0);
+	pfd.fd = other->fd;
+	cm_make_qp(cm_server);
+	ck_assert_int_eq(rdma_accept(cm_server, &param), 0);
+	cm_destroy(&cm_server);
+	ck_assert_int_eq(poll(&pfd, 1, -1), 1);
+	/* What comes from there later has come, too. */
+	ck_assert_int_eq(rdma_create_id(cm_channel, &later, NULL, RDMA_PS_TCP), 0);
+	cm_resolve(later, CM_THERE, CM_PORT + 1);
+	cm_make_qp(later);
+	ck_assert_int_eq(rdma_connect(later, NULL), 0);
+	cm_take(RDMA_CM_EVENT_REJECTED);
+	cm_destroy(&later);
+	ck_assert_int_eq(rdma_ack_cm_event(cm_fetch(other, RDMA_CM_EVENT_CONNECT_ERROR)), 0);
+	ck_assert_int_eq(cm_last.status, -EINVAL);
+	ck_assert_int_eq((int)cm_client->qp->state, (int)IBV_QPS_ERR);
+	ck_assert_int_eq(poll(&pfd, 1, 0), 0);
+	ck_assert_int_eq(rdma_migrate_id(cm_client, cm_channel), 0);
+	rdma_destroy_event_channel(other);
+	cm_end();
+}
+END_TEST
+
+/* ---- what an answer carries ---- */
+
+START_TEST(an_answer_has_room_for_196_bytes)
+{
+	struct rdma_conn_param param = cm_param("");
+	char data[197];
+
+	memset(data, 'x', sizeof(data));
+	cm_begin();
+	cm_ask();
+	cm_make_qp(cm_server);
+	param.private_data = data;
+	param.private_data_len = 197;
+	CM_REFUSED(rdma_accept(cm_server, &param), EINVAL);
+	param.private_data_len = 196;
+	ck_assert_int_eq(rdma_accept(cm_server, &param), 0);
+	cm_take(RDMA_CM_EVENT_ESTABLISHED);
+	ck_assert_uint_eq(cm_last.param.conn.private_data_len, 196);
+	ck_assert_mem_eq(cm_data, data, 196);
+	cm_take(RDMA_CM_EVENT_ESTABLISHED);
+	cm_end();
+}
+END_TEST
+
+/* Of RDMA Reads at a time. The client serves 3 and starts 2. */
+START_TEST(an_answer_that_names_no_depths_agrees_to_those_of_the_request)
+{
+	struct rdma_conn_param param = cm_param("");
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	cm_begin();
+	cm_ask();
+	cm_make_qp(cm_server);
+	param.responder_resources = RDMA_MAX_RESP_RES;
+	param.initiator_depth = RDMA_MAX_INIT_DEPTH;
+	ck_assert_int_eq(rdma_accept(cm_server, _i ? &param : NULL), 0);
+	cm_take(RDMA_CM_EVENT_ESTABLISHED);
+	ck_assert_uint_eq(cm_last.param.conn.responder_resources, 3);
+	ck_assert_uint_eq(cm_last.param.conn.initiator_depth, 2);
+	cm_take(RDMA_CM_EVENT_ESTABLISHED);
+	ck_assert_int_eq(ibv_query_qp(cm_server->qp, &attr, 0, &init), 0);
+	ck_assert_uint_eq(attr.max_rd_atomic, 3);
+	ck_assert_uint_eq(attr.max_dest_rd_atomic, 2);
+	cm_end();
+}
+END_TEST
+
 /* ---- an answer that comes too late, or is taken back ---- */
 
 /* The packet that says so comes after the answer; there is one event of it. */
@@ -280,6 +362,9 @@ static void fill(Suite *suite)
 	unit_add(suite, the_data_of_ai_connect_needs_no_parameters, 1, NULL);
 	unit_add(suite, the_data_of_ai_connect_takes_of_the_room_of_the_request, 1, NULL);
 	unit_add(suite, an_accept_that_fails_late_rejects_and_ends_its_queue_pair, 1, NULL);
+	unit_add(suite, an_answer_of_a_server_that_has_gone_is_CONNECT_ERROR, 1, NULL);
+	unit_add(suite, an_answer_has_room_for_196_bytes, 1, NULL);
+	unit_add(suite, an_answer_that_names_no_depths_agrees_to_those_of_the_request, 2, NULL);
 	unit_add(suite, an_accept_whose_client_has_gone_is_followed_by_UNREACHABLE, 1, NULL);
 	unit_add(suite, an_accept_that_waits_fails_when_its_client_has_gone, 1, NULL);
 	unit_add(suite, a_rejection_of_an_answer_has_its_limit_and_arrives_without_data, 1, NULL);

@@ -3,6 +3,10 @@
 #include "cm_ids.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "tests/support/asleep.h"
 
 START_TEST(a_channel_is_readable_while_it_has_events)
 {
@@ -111,6 +115,43 @@ START_TEST(a_channel_that_goes_before_its_ids_takes_its_events_along)
 }
 END_TEST
 
+struct mover {
+	struct rdma_event_channel *to;
+	pid_t tid;
+	bool acknowledged; /* by the other thread */
+	bool waited;
+};
+
+static void *migrate(void *arg)
+{
+	struct mover *mover = arg;
+
+	__atomic_store_n(&mover->tid, gettid(), __ATOMIC_RELEASE);
+	ck_assert_int_eq(rdma_migrate_id(a, mover->to), 0);
+	mover->waited = __atomic_load_n(&mover->acknowledged, __ATOMIC_ACQUIRE);
+	return NULL;
+}
+
+START_TEST(who_migrates_waits_for_the_acknowledgement)
+{
+	struct mover mover = { .to = rdma_create_event_channel() };
+	struct rdma_cm_event *event;
+	pthread_t thread;
+
+	begin();
+	ck_assert_int_eq(resolve_to(a, EMU1), 0);
+	ck_assert_int_eq(rdma_get_cm_event(channel, &event), 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, migrate, &mover), 0);
+	until_thread_asleep(&mover.tid);
+	__atomic_store_n(&mover.acknowledged, true, __ATOMIC_RELEASE);
+	ck_assert_int_eq(rdma_ack_cm_event(event), 0);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	ck_assert(mover.waited);
+	end();
+	rdma_destroy_event_channel(mover.to);
+}
+END_TEST
+
 START_TEST(an_id_that_gets_a_channel_closes_its_own)
 {
 	struct rdma_cm_id *id;
@@ -131,18 +172,32 @@ START_TEST(an_id_that_gets_a_channel_closes_its_own)
 }
 END_TEST
 
+static int next_descriptor(void)
+{
+	int fd = open("/dev/null", O_RDONLY);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(close(fd), 0);
+	return fd;
+}
+
 START_TEST(an_id_without_a_channel_waits_itself)
 {
 	struct rdma_cm_id *id;
+	int own, next;
 
 	ck_assert_int_eq(rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP), 0);
+	own = id->channel->fd;
 	ck_assert_int_eq(resolve_to(id, EMU1), 0);
 	ck_assert_ptr_nonnull(id->event);
 	ck_assert_int_eq((int)id->event->event, (int)RDMA_CM_EVENT_ADDR_RESOLVED);
 	ck_assert_int_eq(rdma_resolve_route(id, 1000), 0);
 	ck_assert_int_eq((int)id->event->event, (int)RDMA_CM_EVENT_ROUTE_RESOLVED);
+	next = next_descriptor();
 	REFUSED(rdma_migrate_id(id, NULL), EINVAL);
+	ck_assert_int_eq(next_descriptor(), next);
 	ck_assert_int_eq(rdma_destroy_id(id), 0);
+	REFUSED(fcntl(own, F_GETFD), EBADF);
 }
 END_TEST
 
@@ -175,6 +230,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_migrated_id_takes_its_events_from_behind_others, 1, NULL);
 	unit_add(suite, an_id_that_stays_on_its_channel_keeps_its_events_in_order, 1, NULL);
 	unit_add(suite, a_channel_that_goes_before_its_ids_takes_its_events_along, 1, NULL);
+	unit_add(suite, who_migrates_waits_for_the_acknowledgement, 1, NULL);
 	unit_add(suite, an_id_that_gets_a_channel_closes_its_own, 1, NULL);
 	unit_add(suite, an_id_without_a_channel_waits_itself, 1, NULL);
 	unit_add(suite, unfetched_events_go_with_their_id, 1, NULL);

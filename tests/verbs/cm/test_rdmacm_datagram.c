@@ -282,6 +282,36 @@ START_TEST(so_is_a_port_without_a_listener)
 }
 END_TEST
 
+/* No answer, no data. */
+START_TEST(an_address_that_nobody_has_says_nothing)
+{
+	begin();
+	resolve("198.18.0.99", PORT);
+	ck_assert_int_eq(rdma_connect(client, NULL), 0);
+	take(RDMA_CM_EVENT_UNREACHABLE);
+	ck_assert_int_eq(last.status, -ETIMEDOUT);
+	ck_assert_ptr_null(last.param.ud.private_data);
+	end();
+}
+END_TEST
+
+START_TEST(each_port_space_has_its_key)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct rdma_cm_id *id;
+
+	begin();
+	ck_assert_int_eq(rdma_create_id(channel, &id, NULL, _i ? RDMA_PS_UDP : RDMA_PS_IPOIB), 0);
+	ck_assert_int_eq(rdma_bind_addr(id, in_address(EMU0, 0)), 0);
+	make_qp(id);
+	ck_assert_int_eq(ibv_query_qp(id->qp, &attr, IBV_QP_QKEY, &init), 0);
+	ck_assert_uint_eq(attr.qkey, _i ? RDMA_UDP_QKEY : 0x0b1b);
+	destroy(id);
+	end();
+}
+END_TEST
+
 START_TEST(a_qp_of_another_type_is_refused)
 {
 	struct ibv_qp_init_attr init = {
@@ -438,6 +468,8 @@ static void fill(Suite *suite)
 	unit_add(suite, a_rejection_has_room_for_136_bytes, 1, NULL);
 	unit_add(suite, a_question_needs_no_parameters, 2, NULL);
 	unit_add(suite, so_is_a_port_without_a_listener, 1, NULL);
+	unit_add(suite, an_address_that_nobody_has_says_nothing, 1, NULL);
+	unit_add(suite, each_port_space_has_its_key, 2, NULL);
 	unit_add(suite, a_qp_of_another_type_is_refused, 1, NULL);
 	unit_add(suite, a_group_is_joined_left_and_reached, 1, NULL);
 	unit_add(suite, who_only_sends_is_not_attached, 1, NULL);

@@ -100,6 +100,7 @@ END_TEST
 START_TEST(a_connect_with_bad_parameters_is_refused)
 {
 	struct rdma_conn_param param = { .private_data = "x", .private_data_len = 57 };
+	struct ibv_device_attr limits;
 
 	begin();
 	ck_assert_int_eq(resolve_to(a, EMU1), 0);
@@ -110,6 +111,11 @@ START_TEST(a_connect_with_bad_parameters_is_refused)
 	REFUSED(rdma_connect(a, &param), EINVAL);
 	param = (struct rdma_conn_param){ .initiator_depth = 254 };
 	REFUSED(rdma_connect(a, &param), EINVAL);
+	ck_assert_int_eq(ibv_query_device(a->verbs, &limits), 0);
+	param = (struct rdma_conn_param){ .qp_num = 77,
+					  .responder_resources = (uint8_t)limits.max_qp_rd_atom,
+					  .initiator_depth = (uint8_t)limits.max_qp_init_rd_atom };
+	ck_assert_int_eq(rdma_connect(a, &param), 0);
 	end();
 }
 END_TEST
@@ -117,6 +123,7 @@ END_TEST
 START_TEST(an_option_is_known_and_has_its_size)
 {
 	struct ibv_ece no_vendor = { .options = 1 };
+	struct ibv_ece later = { .vendor_id = 1, .comp_mask = 1 };
 	uint8_t byte = 32;
 	int word = 1;
 
@@ -128,6 +135,9 @@ START_TEST(an_option_is_known_and_has_its_size)
 	REFUSED(rdma_set_option(a, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &byte, 1), EINVAL);
 	REFUSED(rdma_set_option(a, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, (void *)1, 1), EFAULT);
 	REFUSED(rdma_set_local_ece(a, &no_vendor), EINVAL);
+	REFUSED(rdma_set_local_ece(a, &later), EINVAL);
+	ck_assert_int_eq(rdma_get_remote_ece(a, &later), 0);
+	ck_assert(later.vendor_id == 0 && later.options == 0 && later.comp_mask == 0);
 	ck_assert_int_eq(rdma_set_option(a, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &byte, 1), 0);
 	ck_assert_int_eq(bind_to(a, EMU1, PORT), 0);
 	ck_assert_int_eq(rdma_set_option(a, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &word, 4), 0);
@@ -138,6 +148,8 @@ START_TEST(an_option_is_known_and_has_its_size)
 	word = 1;
 	ck_assert_int_eq(rdma_set_option(b, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &word, 4), 0);
 	ck_assert_int_eq(bind_to(b, EMU1, PORT), 0);
+	ck_assert_int_eq(resolve_to(b, EMU1), 0);
+	REFUSED(rdma_set_option(b, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &word, 4), EINVAL);
 	end();
 }
 END_TEST

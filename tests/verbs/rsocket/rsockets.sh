@@ -66,7 +66,7 @@ copy_dies() {
 # suites COMMAND...: run every call, with threads that share an rsocket
 suites() {
 	local suite
-	for suite in test_rsocket test_rsocket_values test_rsocket_waits; do
+	for suite in test_rsocket test_rsocket_poll test_rsocket_values test_rsocket_waits; do
 		"$@" "$top_builddir/tests/verbs/rsocket/$suite" || return
 	done
 }

@@ -74,6 +74,43 @@ START_TEST(a_port_without_a_listener_refuses_and_another_connect_may_follow)
 }
 END_TEST
 
+START_TEST(a_connect_forgets_the_error_of_an_earlier_one)
+{
+	struct sockaddr_in addr = in_address(THERE, PORT + 1);
+	int err = -1;
+	socklen_t size = sizeof(err);
+
+	begin();
+	REFUSED(rconnect(client, (struct sockaddr *)&addr, sizeof(addr)), EINPROGRESS);
+	ck_assert_int_ne(events_of(client, POLLOUT, SOON) & POLLERR, 0);
+	ask();
+	server = raccept(listener, NULL, NULL);
+	ck_assert_int_eq(events_of(client, POLLOUT, SOON), POLLOUT);
+	ck_assert_int_eq(rgetsockopt(client, SOL_SOCKET, SO_ERROR, &err, &size), 0);
+	ck_assert_int_eq(err, 0);
+	end();
+}
+END_TEST
+
+START_TEST(a_peer_that_has_closed_is_still_named)
+{
+	struct sockaddr_in own, peer;
+	socklen_t size = sizeof(own);
+
+	begin();
+	connect_both();
+	ck_assert_int_eq(rgetsockname(client, (struct sockaddr *)&own, &size), 0);
+	ck_assert_int_eq(rclose(client), 0);
+	client = -1;
+	ck_assert_int_eq(rrecv(server, in, 1, 0), 0);
+	while (events_of(server, POLLIN, SOON) != (POLLIN | POLLHUP))
+		;
+	ck_assert_int_eq(rgetpeername(server, (struct sockaddr *)&peer, &size), 0);
+	ck_assert_uint_eq(peer.sin_port, own.sin_port);
+	end();
+}
+END_TEST
+
 START_TEST(a_peer_that_is_no_rsocket_is_rejected)
 {
 	struct sockaddr_in addr = in_address(THERE, PORT);
@@ -336,6 +373,75 @@ START_TEST(riowrite_places_data_before_the_next_message)
 }
 END_TEST
 
+/* The client does not know yet that it is connected: what it is to know waits. */
+START_TEST(what_is_mapped_or_shut_before_the_peer_is_connected_is_told_then)
+{
+	static uint8_t room[100];
+
+	begin();
+	allow_maps(listener, 1);
+	ask();
+	server = raccept(listener, NULL, NULL);
+	ck_assert_int_ge(server, 0);
+	if (_i)
+		ck_assert_int_eq(rshutdown(server, SHUT_WR), 0);
+	else
+		ck_assert_int_eq(riomap(server, room, sizeof(room), PROT_WRITE, 0, 0), 0);
+	ck_assert_int_eq(events_of(client, POLLOUT, SOON), POLLOUT);
+	ck_assert_int_eq(events_of(server, POLLOUT, SOON), POLLOUT);
+	block(client);
+	if (_i) {
+		ck_assert_int_eq(rrecv(client, in, 1, 0), 0);
+	} else {
+		while (riowrite(client, "x", 1, 0, 0) != 1)
+			ck_assert_int_eq(errno, EFAULT);
+		send_text(client, "written");
+		expect_text(server, "written");
+		ck_assert_uint_eq(room[0], 'x');
+	}
+	end();
+}
+END_TEST
+
+/* More often than notices can wait; each time the peer takes them. */
+START_TEST(memory_is_mapped_any_number_of_times)
+{
+	static uint8_t room[8];
+
+	begin();
+	connect_both();
+	allow_maps(server, 1);
+	for (int i = 0; i < 600; i++) {
+		ck_assert_int_eq(riomap(server, room, sizeof(room), PROT_WRITE, 0, 0), 0);
+		ck_assert_int_eq(riounmap(server, room, sizeof(room)), 0);
+		send_text(server, "x");
+		expect_text(client, "x");
+	}
+	end();
+}
+END_TEST
+
+/* A side has so much memory for each direction as its program says. */
+START_TEST(the_sizes_of_buffers_bound_what_is_sent_ahead)
+{
+	const int bytes = 4096, slots = 1024;
+	socklen_t size = sizeof(int);
+	int sent = 0, segment;
+
+	begin();
+	ck_assert_int_eq(rsetsockopt(listener, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(int)), 0);
+	ck_assert_int_eq(rsetsockopt(listener, SOL_RDMA, RDMA_RQSIZE, &slots, sizeof(int)), 0);
+	ck_assert_int_eq(rsetsockopt(listener, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(int)), 0);
+	connect_both();
+	for (int i = 0; i < 1000; i++)
+		sent += rsend(client, out, 1, MSG_DONTWAIT) == 1;
+	ck_assert_int_le(sent, 4);
+	ck_assert_int_eq(rgetsockopt(server, IPPROTO_TCP, TCP_MAXSEG, &segment, &size), 0);
+	ck_assert_int_eq(segment, 1024);
+	end();
+}
+END_TEST
+
 START_TEST(offsets_are_chosen_one_behind_the_other)
 {
 	static uint8_t room[2][100];
@@ -364,6 +470,8 @@ static void fill(Suite *suite)
 	unit_add(suite, bytes_go_both_ways, 1, NULL);
 	unit_add(suite, both_ends_know_their_addresses, 1, NULL);
 	unit_add(suite, a_port_without_a_listener_refuses_and_another_connect_may_follow, 1, NULL);
+	unit_add(suite, a_connect_forgets_the_error_of_an_earlier_one, 1, NULL);
+	unit_add(suite, a_peer_that_has_closed_is_still_named, 1, NULL);
 	unit_add(suite, a_peer_that_is_no_rsocket_is_rejected, 1, NULL);
 	unit_add(suite, data_arrives_in_order_whatever_the_sizes, 1, NULL);
 	unit_add(suite, the_smallest_queues_and_buffers_are_enough, 1, NULL);
@@ -374,6 +482,9 @@ static void fill(Suite *suite)
 	unit_add(suite, what_was_sent_before_a_close_is_read_after_it, 1, NULL);
 	unit_add(suite, a_close_without_lingering_resets, 1, NULL);
 	unit_add(suite, riowrite_places_data_before_the_next_message, 1, NULL);
+	unit_add(suite, what_is_mapped_or_shut_before_the_peer_is_connected_is_told_then, 2, NULL);
+	unit_add(suite, memory_is_mapped_any_number_of_times, 1, NULL);
+	unit_add(suite, the_sizes_of_buffers_bound_what_is_sent_ahead, 1, NULL);
 	unit_add(suite, offsets_are_chosen_one_behind_the_other, 1, NULL);
 }
 

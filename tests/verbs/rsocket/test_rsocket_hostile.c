@@ -261,6 +261,27 @@ START_TEST(a_hello_that_is_none_is_rejected)
 }
 END_TEST
 
+START_TEST(a_hello_at_its_limits_is_accepted)
+{
+	const struct hello good[] = { hello_of(MAGIC, 4, 64), hello_of(MAGIC, 1024, 1 << 20) };
+
+	begin();
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		ask(&good[i], sizeof(good[i]));
+		ck_assert_int_eq(events_of(listener, POLLIN), 1);
+		real = raccept(listener, NULL, NULL);
+		ck_assert_int_ge(real, 0);
+		ck_assert_int_eq((int)take_event(), (int)RDMA_CM_EVENT_ESTABLISHED);
+		ck_assert_int_eq(events_of(real, POLLOUT), 1);
+		ck_assert_int_eq(rclose(real), 0);
+		real = -1;
+		ck_assert_int_eq((int)take_event(), (int)RDMA_CM_EVENT_DISCONNECTED);
+		forget_fake();
+	}
+	end();
+}
+END_TEST
+
 START_TEST(an_answer_without_a_hello_ends_the_connection)
 {
 	struct sockaddr_in addr = in_address(PORT + 1);
@@ -297,6 +318,7 @@ START_TEST(what_is_right_arrives)
 	expect_alive();
 	send_region(MAP, 100, 50);
 	send_region(MAP, 150, 50);
+	send_region(MAP, 50, 50);
 	expect_alive();
 	send_region(UNMAP, 100, 50);
 	send_message(LIMIT, SLOTS, NULL, 0);
@@ -337,10 +359,45 @@ WRONG(regions_that_overlap_reset, send_region(MAP, 0, 100), send_region(MAP, 99,
 WRONG(the_end_of_no_region_resets, send_region(UNMAP, 0, 1))
 WRONG(the_end_of_another_region_resets, send_region(MAP, 0, 9), send_region(UNMAP, 1, 8))
 
+START_TEST(a_peer_that_talks_nonsense_is_disconnected)
+{
+	struct pollfd pfd = { .events = POLLIN };
+
+	begin();
+	connect_fake();
+	send_message(0, SLOTS, NULL, 0);
+	expect_reset();
+	pfd.fd = channel->fd;
+	ck_assert_int_eq(rpoll(&pfd, 1, SOON), 1);
+	ck_assert_int_eq((int)take_event(), (int)RDMA_CM_EVENT_DISCONNECTED);
+	forget_fake();
+	end();
+}
+END_TEST
+
 START_TEST(data_after_the_end_resets)
 {
 	begin();
 	connect_fake();
+	send_message(END, SLOTS, NULL, 0);
+	send_message(DATA, SLOTS, "x", 1);
+	REFUSED(rrecv(real, spare, 1, 0) == 0 ? rsend(real, "x", 1, 0) : -1, ECONNRESET);
+	forget_fake();
+	end();
+}
+END_TEST
+
+/* The rsocket finds both, and that it is connected, at once: in the order in which it looks. */
+START_TEST(nonsense_that_comes_with_the_connection_resets)
+{
+	struct hello hello = hello_of(MAGIC, SLOTS, sizeof(memory[0]) - 8);
+
+	begin();
+	ask(&hello, sizeof(hello));
+	ck_assert_int_eq(events_of(listener, POLLIN), 1);
+	real = raccept(listener, NULL, NULL);
+	ck_assert_int_ge(real, 0);
+	ck_assert_int_eq((int)take_event(), (int)RDMA_CM_EVENT_ESTABLISHED);
 	send_message(END, SLOTS, NULL, 0);
 	send_message(DATA, SLOTS, "x", 1);
 	REFUSED(rrecv(real, spare, 1, 0) == 0 ? rsend(real, "x", 1, 0) : -1, ECONNRESET);
@@ -383,9 +440,30 @@ START_TEST(a_peer_that_takes_nothing_blocks_the_sender_only)
 }
 END_TEST
 
+/* What it is to be told of regions waits, as much as has room. */
+START_TEST(a_peer_that_takes_nothing_ends_the_mapping_of_memory)
+{
+	const int one = 1;
+	int n = 0;
+
+	begin();
+	connect_fake();
+	ck_assert_int_eq(rsetsockopt(real, SOL_RDMA, RDMA_IOMAPSIZE, &one, sizeof(one)), 0);
+	while (n < 1000 && riomap(real, spare, sizeof(spare), PROT_WRITE, 0, 0) == 0 &&
+	       riounmap(real, spare, sizeof(spare)) == 0)
+		n++;
+	ck_assert_int_eq(errno, ENOBUFS);
+	ck_assert_int_gt(n, 250);
+	ck_assert_int_lt(n, 1000);
+	forget_fake();
+	end();
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_hello_that_is_none_is_rejected, 1, NULL);
+	unit_add(suite, a_hello_at_its_limits_is_accepted, 1, NULL);
 	unit_add(suite, an_answer_without_a_hello_ends_the_connection, 1, NULL);
 	unit_add(suite, what_is_right_arrives, 1, NULL);
 	unit_add(suite, an_empty_message_resets, 1, NULL);
@@ -402,8 +480,11 @@ static void fill(Suite *suite)
 	unit_add(suite, regions_that_overlap_reset, 1, NULL);
 	unit_add(suite, the_end_of_no_region_resets, 1, NULL);
 	unit_add(suite, the_end_of_another_region_resets, 1, NULL);
+	unit_add(suite, a_peer_that_talks_nonsense_is_disconnected, 1, NULL);
 	unit_add(suite, data_after_the_end_resets, 1, NULL);
+	unit_add(suite, nonsense_that_comes_with_the_connection_resets, 1, NULL);
 	unit_add(suite, more_regions_than_are_kept_reset, 1, NULL);
+	unit_add(suite, a_peer_that_takes_nothing_ends_the_mapping_of_memory, 1, NULL);
 	unit_add(suite, a_peer_that_takes_nothing_blocks_the_sender_only, 1, NULL);
 }
 

@@ -21,6 +21,7 @@
 #define MANY  12
 #define MOST  128 /* that a listener accepts by itself */
 
+static pid_t sleeper;
 static const char early[] = "early", late[] = "late";
 
 static const struct sockaddr *at(uint16_t port)
@@ -194,6 +195,120 @@ START_TEST(a_listener_that_closes_ends_the_connections_that_it_did_not_take)
 }
 END_TEST
 
+static void *accept_blocked(void *listener)
+{
+	static int err;
+
+	__atomic_store_n(&sleeper, gettid(), __ATOMIC_RELEASE);
+	err = raccept(*(int *)listener, NULL, NULL) < 0 ? errno : 0;
+	return &err;
+}
+
+START_TEST(raccept_ends_when_its_listener_is_closed)
+{
+	int listener = listener_at(PORT, 2);
+	pthread_t thread;
+	void *err;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, accept_blocked, &listener), 0);
+	until_thread_asleep(&sleeper);
+	ck_assert_int_eq(rclose(listener), 0);
+	ck_assert_int_eq(pthread_join(thread, &err), 0);
+	ck_assert_int_eq(*(int *)err, EBADF);
+}
+END_TEST
+
+/* ---- steps that fail ---- */
+
+START_TEST(an_accept_that_fails_is_told_and_leaves_nothing)
+{
+	int listener, client = rsocket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), next, err = 0;
+	socklen_t size = sizeof(err);
+
+	setenv("DATSIM_FAULTS", "line=1 spoil=fail api=verbs call=rdma_accept error=12 nth=1;", 1);
+	listener = listener_at(PORT, 2);
+	ck_assert_int_eq(rconnect(client, at(PORT), sizeof(struct sockaddr_in)), -1);
+	ck_assert_int_eq(errno, EINPROGRESS);
+	next = rsocket(AF_INET, SOCK_STREAM, 0);
+	ck_assert_int_eq(rclose(next), 0);
+	ck_assert_int_eq(raccept(listener, NULL, NULL), -1);
+	ck_assert_int_eq(errno, ECONNABORTED);
+	ck_assert_int_eq(rsocket(AF_INET, SOCK_STREAM, 0), next);
+	ck_assert_int_eq(rclose(next), 0);
+	while (!ready_for(client, POLLOUT))
+		;
+	ck_assert_int_eq(rgetsockopt(client, SOL_SOCKET, SO_ERROR, &err, &size), 0);
+	ck_assert_int_eq(err, ECONNREFUSED);
+	ck_assert_int_eq(rclose(client), 0);
+	ck_assert_int_eq(rclose(listener), 0);
+}
+END_TEST
+
+static const struct {
+	const char *faults;
+	int err;
+} steps[] = {
+	{ "line=1 spoil=fail api=verbs call=rdma_resolve_addr error=12 nth=1;", ENOMEM },
+	{ "line=1 spoil=fail api=verbs call=rdma_resolve_route error=12 nth=1;", ENOMEM },
+	{ "line=1 spoil=fail api=verbs call=rdma_create_qp error=12 nth=1;", ENOMEM },
+	{ "line=1 spoil=fail api=verbs call=rdma_connect error=12 nth=1;", ENOMEM },
+};
+
+START_TEST(a_connect_fails_by_the_step_that_fails_and_may_be_repeated)
+{
+	int listener, client = rsocket(AF_INET, SOCK_STREAM, 0);
+
+	setenv("DATSIM_FAULTS", steps[_i].faults, 1);
+	listener = listener_at(PORT, 2);
+	ck_assert_int_eq(rconnect(client, at(PORT), sizeof(struct sockaddr_in)), -1);
+	ck_assert_int_eq(errno, steps[_i].err);
+	ck_assert_int_eq(rconnect(client, at(PORT), sizeof(struct sockaddr_in)), 0);
+	ck_assert_int_eq(rclose(client), 0);
+	ck_assert_int_eq(rclose(listener), 0);
+}
+END_TEST
+
+/* Against the rules, the program has closed the descriptor itself. */
+START_TEST(a_listener_whose_number_another_rsocket_has_is_gone)
+{
+	int listener = listener_at(PORT, 2), other, client, server;
+
+	ck_assert_int_eq(close(listener), 0);
+	other = rsocket(AF_INET, SOCK_STREAM, 0);
+	ck_assert_int_eq(other, listener);
+	listener = listener_at(PORT, 2); /* the port is free */
+	client = client_of(PORT);
+	server = raccept(listener, NULL, NULL);
+	ck_assert_int_ge(server, 0);
+	ck_assert_int_eq(rclose(client), 0);
+	ck_assert_int_eq(rclose(server), 0);
+	ck_assert_int_eq(rclose(listener), 0);
+	ck_assert_int_eq(rclose(other), 0);
+}
+END_TEST
+
+/* The first descriptor is made by then. */
+START_TEST(an_rsocket_that_fails_leaves_no_descriptor)
+{
+	int first = rsocket(AF_INET, SOCK_STREAM, 0), next;
+	struct rlimit limit;
+
+	ck_assert_int_ge(first, 0);
+	ck_assert_int_eq(rclose(first), 0);
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	for (rlim_t most = (rlim_t)first; most < (rlim_t)first + 2; most++) {
+		ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ most, limit.rlim_max }),
+				 0);
+		ck_assert_int_eq(rsocket(AF_INET, SOCK_STREAM, 0), -1);
+		ck_assert_int_eq(errno, EMFILE);
+	}
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	next = rsocket(AF_INET, SOCK_STREAM, 0);
+	ck_assert_int_eq(next, first);
+	ck_assert_int_eq(rclose(next), 0);
+}
+END_TEST
+
 /* ---- between processes ---- */
 
 static void setup_shared(void)
@@ -229,8 +344,6 @@ static void expect_well(pid_t child)
 	ck_assert_int_eq(waitpid(child, &status, 0), child);
 	ck_assert_int_eq(status, 0);
 }
-
-static pid_t sleeper;
 
 static void *receive(void *fd)
 {
@@ -323,6 +436,11 @@ static void fill(Suite *suite)
 	unit_add(suite, a_listener_that_closes_ends_the_connections_that_it_did_not_take, 1, NULL);
 	unit_add(suite, a_listener_that_closes_ends_them_though_a_thread_sleeps_for_its_requests, 1,
 		 NULL);
+	unit_add(suite, raccept_ends_when_its_listener_is_closed, 1, NULL);
+	unit_add(suite, an_accept_that_fails_is_told_and_leaves_nothing, 1, NULL);
+	unit_add(suite, a_connect_fails_by_the_step_that_fails_and_may_be_repeated, 4, NULL);
+	unit_add(suite, a_listener_whose_number_another_rsocket_has_is_gone, 1, NULL);
+	unit_add(suite, an_rsocket_that_fails_leaves_no_descriptor, 1, NULL);
 	unit_add(suite, whoever_sleeps_for_an_rsocket_accepts_for_the_others, 1, setup_shared);
 }
 

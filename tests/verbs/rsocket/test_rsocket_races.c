@@ -258,6 +258,32 @@ END_TEST
 
 /* ---- while rclose lingers ---- */
 
+static void client_is_connected(void)
+{
+	ck_assert_int_eq(events_of(client, POLLOUT, SOON), POLLOUT);
+}
+
+START_TEST(a_client_that_is_accepted_and_left_at_once_finds_the_end_of_the_stream)
+{
+	struct sockaddr_in addr = in_address(PORT);
+	char byte;
+
+	begin();
+	client = rsocket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	ck_assert_int_ge(client, 0);
+	ck_assert_int_eq(rconnect(client, (struct sockaddr *)&addr, sizeof(addr)), -1);
+	server = raccept(listener, NULL, NULL);
+	ck_assert_int_ge(server, 0);
+	in_poll = client_is_connected;
+	ck_assert_int_eq(rclose(server), 0);
+	ck_assert_ptr_null(in_poll);
+	ck_assert_int_eq(rfcntl(client, F_SETFL, 0), 0);
+	ck_assert_int_eq(rrecv(client, &byte, 1, 0), 0);
+	ck_assert_int_eq(rclose(client), 0);
+	ck_assert_int_eq(rclose(listener), 0);
+}
+END_TEST
+
 /* A handler with SA_RESTART has run. */
 static void handler_has_run(void)
 {
@@ -300,6 +326,8 @@ static void fill(Suite *suite)
 	unit_add(suite, what_happens_before_a_poll_sleeps_is_not_missed, 3, NULL);
 	unit_add(suite, a_refused_connect_fails_though_another_thread_takes_the_error, 1, NULL);
 	unit_add(suite, raccept_wakes_up_for_what_another_sleeper_has_accepted, 1, NULL);
+	unit_add(suite, a_client_that_is_accepted_and_left_at_once_finds_the_end_of_the_stream, 1,
+		 NULL);
 	unit_add(suite, a_signal_does_not_end_the_time_of_SO_LINGER, 1, setup_distance);
 }
 

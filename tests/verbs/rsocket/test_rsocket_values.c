@@ -151,6 +151,7 @@ START_TEST(bad_arguments_are_refused)
 	REFUSED(riomap(server, in, 1, PROT_WRITE, 0, -2), EINVAL);
 	REFUSED((ssize_t)riowrite(server, NULL, 1, 0, 0), EFAULT);
 	REFUSED((ssize_t)riowrite(server, out, 1, -1, 0), EINVAL);
+	REFUSED((ssize_t)riowrite(server, out, 1, 0, MSG_OOB), EOPNOTSUPP);
 	REFUSED(rpoll(NULL, 1, 0), EFAULT);
 	end();
 }
@@ -188,6 +189,184 @@ START_TEST(options_are_as_they_were_set)
 	connect_both();
 	ck_assert_int_eq(int_option(server, SOL_RDMA, RDMA_IOMAPSIZE), 3);
 	ck_assert_int_ge(int_option(server, IPPROTO_TCP, TCP_MAXSEG), 1024);
+	end();
+}
+END_TEST
+
+static int bound_to(sa_family_t family, int level, int option, int on)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons(PORT) };
+	struct sockaddr_in6 any6 = { .sin6_family = AF_INET6, .sin6_port = htons(PORT) };
+	int fd = rsocket(family, SOCK_STREAM, 0);
+	int err;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(rsetsockopt(fd, level, option, &on, sizeof(on)), 0);
+	err = family == AF_INET ? rbind(fd, (struct sockaddr *)&any, sizeof(any))
+				: rbind(fd, (struct sockaddr *)&any6, sizeof(any6));
+	if (!err)
+		return fd;
+	ck_assert_int_eq(rclose(fd), 0);
+	return -1;
+}
+
+START_TEST(two_rsockets_have_one_port_if_both_want_it)
+{
+	int one = bound_to(AF_INET, SOL_SOCKET, SO_REUSEADDR, 1), other;
+
+	ck_assert_int_ge(one, 0);
+	ck_assert_int_eq(bound_to(AF_INET, SOL_SOCKET, SO_REUSEADDR, 0), -1);
+	other = bound_to(AF_INET, SOL_SOCKET, SO_REUSEADDR, 1);
+	ck_assert_int_ge(other, 0);
+	ck_assert_int_eq(rclose(other), 0);
+	ck_assert_int_eq(rclose(one), 0);
+}
+END_TEST
+
+START_TEST(a_port_of_IPv6_only_is_free_for_IPv4)
+{
+	int six = bound_to(AF_INET6, IPPROTO_IPV6, IPV6_V6ONLY, _i), four;
+
+	ck_assert_int_ge(six, 0);
+	four = bound_to(AF_INET, SOL_SOCKET, SO_KEEPALIVE, 0);
+	ck_assert_int_eq(four >= 0, _i);
+	if (four >= 0)
+		ck_assert_int_eq(rclose(four), 0);
+	ck_assert_int_eq(rclose(six), 0);
+}
+END_TEST
+
+static const struct {
+	int level, name, least, most;
+	bool early;
+} bounds[] = {
+	{ SOL_SOCKET, SO_SNDBUF, 4096, 1 << 24, false },
+	{ SOL_SOCKET, SO_RCVBUF, 4096, 1 << 24, false },
+	{ IPPROTO_TCP, TCP_KEEPIDLE, 1, 32767, false },
+	{ IPPROTO_TCP, TCP_KEEPINTVL, 1, 32767, false },
+	{ IPPROTO_TCP, TCP_KEEPCNT, 1, 127, false },
+	{ SOL_RDMA, RDMA_SQSIZE, 4, 1024, true },
+	{ SOL_RDMA, RDMA_RQSIZE, 4, 1024, true },
+	{ SOL_RDMA, RDMA_INLINE, 0, 512, true },
+	{ SOL_RDMA, RDMA_IOMAPSIZE, 0, 128, false },
+	{ SOL_SOCKET, SO_KEEPALIVE, 0, 1, false },
+	{ SOL_SOCKET, SO_OOBINLINE, 0, 1, false },
+	{ IPPROTO_IPV6, IPV6_V6ONLY, 0, 1, true },
+};
+#define BOUNDS 12
+
+/* A value outside becomes the nearest inside, and no other option changes. */
+START_TEST(a_value_is_kept_within_its_bounds)
+{
+	const int level = bounds[_i].level, name = bounds[_i].name;
+	const int beyond[] = { 0, INT_MAX };
+	int before[BOUNDS];
+
+	begin();
+	for (int i = 0; i < BOUNDS; i++)
+		before[i] = int_option(client, bounds[i].level, bounds[i].name);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(rsetsockopt(client, level, name, &beyond[i], sizeof(int)), 0);
+		ck_assert_int_eq(int_option(client, level, name),
+				 i ? bounds[_i].most : bounds[_i].least);
+	}
+	for (int i = 0; i < BOUNDS; i++)
+		if (i != _i)
+			ck_assert_int_eq(int_option(client, bounds[i].level, bounds[i].name),
+					 before[i]);
+	connect_both(); /* with any value */
+	ck_assert_int_eq(rsetsockopt(client, level, name, &beyond[1], sizeof(int)),
+			 bounds[_i].early ? -1 : 0);
+	end();
+}
+END_TEST
+
+START_TEST(a_listener_still_takes_sizes_for_those_that_it_accepts)
+{
+	const int size = 7;
+
+	begin();
+	ck_assert_int_eq(rsetsockopt(listener, SOL_RDMA, RDMA_RQSIZE, &size, sizeof(size)), 0);
+	connect_both();
+	ck_assert_int_eq(int_option(server, SOL_RDMA, RDMA_RQSIZE), 7);
+	end();
+}
+END_TEST
+
+START_TEST(a_structure_has_its_size)
+{
+	struct linger linger = { .l_onoff = 1 };
+	struct ibv_path_data path = { .flags = 0 };
+
+	begin();
+	REFUSED(rsetsockopt(client, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger) - 1), EINVAL);
+	REFUSED(rsetsockopt(client, SOL_RDMA, RDMA_ROUTE, &path, 0), EINVAL);
+	ck_assert_int_eq(rsetsockopt(client, SOL_RDMA, RDMA_ROUTE, &path, sizeof(path)), 0);
+	ck_assert_int_eq(int_option(client, IPPROTO_TCP, TCP_MAXSEG), 64); /* the least there is */
+	connect_both();
+	REFUSED(rsetsockopt(client, SOL_RDMA, RDMA_ROUTE, &path, sizeof(path)), EINVAL);
+	REFUSED(rgetsockopt(client, SOL_SOCKET, SO_TYPE, NULL, &(socklen_t){ 4 }), EFAULT);
+	end();
+}
+END_TEST
+
+static bool is_between_rnics(void)
+{
+	struct ibv_context **devices = rdma_get_devices(NULL);
+	bool are;
+
+	ck_assert_ptr_nonnull(devices);
+	are = devices[0]->device->transport_type == IBV_TRANSPORT_IWARP;
+	rdma_free_devices(devices);
+	return are;
+}
+
+/* As the real library has it: librdmacm refuses it by then, which only an RNIC tells. */
+START_TEST(a_listener_may_share_its_port_without_effect)
+{
+	const int on = 1, off = 0;
+	bool refuses;
+
+	begin();
+	refuses = is_between_rnics();
+	ck_assert_int_eq(rsetsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)),
+			 refuses ? -1 : 0);
+	ck_assert_int_eq(int_option(listener, SOL_SOCKET, SO_REUSEADDR), !refuses);
+	ck_assert_int_eq(rsetsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &off, sizeof(off)),
+			 refuses ? -1 : 0);
+	ck_assert_int_eq(int_option(listener, SOL_SOCKET, SO_REUSEADDR), 0);
+	end();
+}
+END_TEST
+
+/* A program may ask for nothing else. */
+START_TEST(SO_ERROR_looks_for_the_outcome_itself)
+{
+	struct sockaddr_in addr = in_address(THERE, PORT + 1);
+	int err;
+
+	begin();
+	REFUSED(rconnect(client, (struct sockaddr *)&addr, sizeof(addr)), EINPROGRESS);
+	do
+		err = int_option(client, SOL_SOCKET, SO_ERROR);
+	while (!err);
+	ck_assert_int_eq(err, ECONNREFUSED);
+	end();
+}
+END_TEST
+
+START_TEST(an_error_that_finds_no_room_is_kept)
+{
+	struct sockaddr_in addr = in_address(THERE, PORT + 1);
+	socklen_t bad = (socklen_t)-1;
+	int err;
+
+	begin();
+	REFUSED(rconnect(client, (struct sockaddr *)&addr, sizeof(addr)), EINPROGRESS);
+	ck_assert_int_ne(events_of(client, POLLOUT, SOON) & POLLERR, 0);
+	REFUSED(rgetsockopt(client, SOL_SOCKET, SO_ERROR, &err, &bad), EINVAL);
+	ck_assert_int_eq(int_option(client, SOL_SOCKET, SO_ERROR), ECONNREFUSED);
+	ck_assert_int_eq(int_option(client, SOL_SOCKET, SO_ERROR), 0);
 	end();
 }
 END_TEST
@@ -274,6 +453,14 @@ static void fill(Suite *suite)
 	unit_add(suite, wrong_states_are_refused, 1, NULL);
 	unit_add(suite, bad_arguments_are_refused, 1, NULL);
 	unit_add(suite, options_are_as_they_were_set, 1, NULL);
+	unit_add(suite, two_rsockets_have_one_port_if_both_want_it, 1, NULL);
+	unit_add(suite, a_port_of_IPv6_only_is_free_for_IPv4, 2, NULL);
+	unit_add(suite, a_value_is_kept_within_its_bounds, BOUNDS, NULL);
+	unit_add(suite, a_listener_still_takes_sizes_for_those_that_it_accepts, 1, NULL);
+	unit_add(suite, a_structure_has_its_size, 1, NULL);
+	unit_add(suite, a_listener_may_share_its_port_without_effect, 1, NULL);
+	unit_add(suite, SO_ERROR_looks_for_the_outcome_itself, 1, NULL);
+	unit_add(suite, an_error_that_finds_no_room_is_kept, 1, NULL);
 	unit_add(suite, what_a_program_sets_without_effect_is_kept, 1, NULL);
 	unit_add(suite, options_of_tcp_answer_as_the_real_library_does, 1, NULL);
 	unit_add(suite, many_rsockets_come_and_go, 1, NULL);

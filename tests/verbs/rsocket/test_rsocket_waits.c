@@ -161,6 +161,39 @@ static void await_sleep(struct polling *p)
 	while (!is_asleep(p->thread));
 }
 
+static void *write_blocked(void *arg)
+{
+	struct polling *p = arg;
+
+	path_of_this_thread(p->thread);
+	sem_post(&p->begun);
+	p->result = (int)rsend(client, out, LARGE, 0);
+	return NULL;
+}
+
+/* More than there are buffers for: the thread sleeps before the peer reads. */
+START_TEST(a_writer_waits_until_all_is_sent)
+{
+	struct polling writing = { .result = 0 };
+	pthread_t writer;
+
+	begin();
+	connect_both();
+	ck_assert_int_eq(sem_init(&writing.begun, 0, 0), 0);
+	ck_assert_int_eq(pthread_create(&writer, NULL, write_blocked, &writing), 0);
+	while (sem_wait(&writing.begun) != 0)
+		;
+	do
+		events_of(server, POLLOUT, 0);
+	while (!is_asleep(writing.thread));
+	ck_assert_int_eq(rrecv(server, in, LARGE, MSG_WAITALL), LARGE);
+	ck_assert_int_eq(pthread_join(writer, NULL), 0);
+	ck_assert_int_eq(writing.result, LARGE);
+	ck_assert_int_eq(memcmp(in, out, LARGE), 0);
+	end();
+}
+END_TEST
+
 START_TEST(a_poll_is_woken_when_its_rsocket_is_closed)
 {
 	struct polling polling = { .selects = _i > 0 };
@@ -281,6 +314,76 @@ START_TEST(what_may_be_read_is_told_beside_what_may_be_written)
 }
 END_TEST
 
+START_TEST(an_address_that_nobody_has_times_out)
+{
+	struct sockaddr_in addr = in_address("198.18.0.99", PORT);
+
+	begin();
+	block(client);
+	REFUSED(rconnect(client, (struct sockaddr *)&addr, sizeof(addr)), ETIMEDOUT);
+	end();
+}
+END_TEST
+
+/* The wait for an answer was one for completions of other queues. */
+START_TEST(a_reader_is_woken_on_a_second_connection)
+{
+	struct sockaddr_in addr = in_address(THERE, PORT + 1);
+
+	begin();
+	block(client);
+	REFUSED(rconnect(client, (struct sockaddr *)&addr, sizeof(addr)), ECONNREFUSED);
+	unblock(client);
+	connect_both();
+	send_text(server, "answer");
+	expect_text(client, "answer");
+	end();
+}
+END_TEST
+
+/* It finds the answer and the end together: what comes from there later has come, too. */
+START_TEST(a_client_that_is_left_without_lingering_is_reset)
+{
+	struct sockaddr_in addr = in_address(THERE, PORT + 1);
+	const struct linger none = { .l_onoff = 1, .l_linger = 0 };
+	int other = rsocket(AF_INET, SOCK_STREAM, 0), err = 0;
+	socklen_t size = sizeof(err);
+
+	begin();
+	ck_assert_int_eq(rsetsockopt(listener, SOL_SOCKET, SO_LINGER, &none, sizeof(none)), 0);
+	ask();
+	server = raccept(listener, NULL, NULL);
+	ck_assert_int_ge(server, 0);
+	ck_assert_int_eq(rclose(server), 0);
+	server = -1;
+	REFUSED(rconnect(other, (struct sockaddr *)&addr, sizeof(addr)), ECONNREFUSED);
+	ck_assert_int_eq(rclose(other), 0);
+	ck_assert_int_ne(events_of(client, POLLOUT, SOON) & POLLERR, 0);
+	ck_assert_int_eq(rgetsockopt(client, SOL_SOCKET, SO_ERROR, &err, &size), 0);
+	ck_assert_int_eq(err, ECONNRESET);
+	ask(); /* it was never connected, and may try again */
+	end();
+}
+END_TEST
+
+/* More completions are there than are handled at a time. */
+START_TEST(what_arrives_behind_many_completions_is_told_at_once)
+{
+	begin();
+	connect_both();
+	for (int i = 0; i < 40; i++)
+		send_text(client, "x");
+	for (int i = 0; i < 40; i++)
+		expect_text(server, "x");
+	send_text(server, "y");
+	for (int i = 0; i < 1000; i++) /* let it arrive */
+		ck_assert_int_eq(events_of(server, POLLIN, 0), 0);
+	ck_assert_int_eq(events_of(client, POLLIN, 0), POLLIN);
+	expect_text(client, "y");
+	end();
+}
+END_TEST
+
 START_TEST(a_forked_child_has_no_rsockets)
 {
 	int status;
@@ -307,6 +410,7 @@ END_TEST
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_blocked_reader_and_a_writer_share_an_rsocket, 1, NULL);
+	unit_add(suite, a_writer_waits_until_all_is_sent, 1, NULL);
 	unit_add(suite, a_reader_is_woken_when_another_thread_handles_its_data, 1, NULL);
 	unit_add(suite, a_reader_is_woken_when_its_rsocket_is_closed, 1, NULL);
 	unit_add(suite, a_poll_is_woken_when_its_rsocket_is_closed, 2, NULL);
@@ -314,6 +418,10 @@ static void fill(Suite *suite)
 	unit_add(suite, a_poll_is_woken_by_what_another_process_writes, 1, NULL);
 	unit_add(suite, rselect_does_what_rpoll_does, 1, NULL);
 	unit_add(suite, what_may_be_read_is_told_beside_what_may_be_written, 1, NULL);
+	unit_add(suite, an_address_that_nobody_has_times_out, 1, NULL);
+	unit_add(suite, a_reader_is_woken_on_a_second_connection, 1, NULL);
+	unit_add(suite, a_client_that_is_left_without_lingering_is_reset, 1, NULL);
+	unit_add(suite, what_arrives_behind_many_completions_is_told_at_once, 1, NULL);
 	unit_add(suite, a_forked_child_has_no_rsockets, 1, NULL);
 }
 
