@@ -88,6 +88,9 @@ START_TEST(an_ending_has_the_calls_that_wait)
 			    "libdat: dat_cno_wait on a-emu0.cno1 waits forever: y\n"),
 		  "is stuck; nothing can wake a, b; dat_cno_wait on a-emu#.cno# waits forever; "
 		  "dat_evd_wait on b-emu#.evd# waits forever");
+	ending_is(ending_of(ENDED_STUCK, 0, "", "nothing can wake a",
+			    "libdat: : x waits forever\nlibdat: : y waits forever\n"),
+		  "is stuck; nothing can wake a");
 	ending_is(ending_of(ENDED_WRONG, 1, "", "order: emu0.ep1 completes 3", "x\n"),
 		  "breaks a rule; order");
 	ending_is(ending_of(ENDED_HUNG, 0, "", "3,000 events", "x\n"), "hangs");
