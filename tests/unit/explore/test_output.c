@@ -177,6 +177,23 @@ START_TEST(the_first_name_of_a_script_may_be_that_of_a_value)
 }
 END_TEST
 
+START_TEST(a_size_may_have_a_fraction)
+{
+	const struct call *create, *modify;
+	struct script script;
+
+	load(&script, "use connected a@emu0 b@emu1 srq=S memory=4.5K\n"
+		      "b: dat_lmr_create(ia, 1.5K, pz) -> m\n"
+		      "b: dat_ep_modify(ep, {max_rdma_size=2.5K})\n");
+	create = &script.statements->next->call;
+	modify = &script.statements->next->next->call;
+	ck_assert_uint_eq(script.statements->use.memory, 4608);
+	ck_assert_uint_eq(create->arguments->next->value->number, 1536);
+	ck_assert_uint_eq(modify->in[2]->settings->value->number, 2560);
+	script_free(&script);
+}
+END_TEST
+
 /* More than the tool would have memory for: the call has to refuse it. */
 START_TEST(an_absurd_length_is_left_to_the_call)
 {
@@ -204,6 +221,7 @@ static void fill(Suite *suite)
 	unit_add(suite, what_only_a_fabric_has_is_named, 1, setup_nothing);
 	unit_add(suite, the_numbers_of_a_fabric_are_those_of_the_environment, 1, setup_nothing);
 	unit_add(suite, the_first_name_of_a_script_may_be_that_of_a_value, 1, setup_nothing);
+	unit_add(suite, a_size_may_have_a_fraction, 1, setup_nothing);
 	unit_add(suite, an_absurd_length_is_left_to_the_call, 1, setup_nothing);
 }
 
