@@ -35,6 +35,9 @@
 #define CAME            CAME_AS("SUCCESS")
 #define GOT_RECEIVE(n) \
 	"5 emu0.qp1 ibv_poll_cq cq=cq1 opcode=IBV_WC_RECV status=IBV_WC_SUCCESS wr_id=" n "\n"
+#define BAD_RECEIVE(n) \
+	"5 emu0.qp1 ibv_poll_cq cq=cq1 opcode=IBV_WC_RECV status=IBV_WC_LOC_PROT_ERR wr_id=" n "\n"
+#define PLACELESS "5 - note lost: a Receive of server completes with an error after all\n"
 
 #define EVENT     "5 emu0.qp1 event number=IBV_EVENT_COMM_EST\n"
 #define GOT_EVENT "5 emu0.qp1 ibv_get_async_event number=IBV_EVENT_COMM_EST\n"
@@ -113,6 +116,11 @@ static const struct {
 	{ EP "5 emu0.ep1 complete op=RECV status=SUCCESS message=1\n"
 	     "5 emu0.ep1 reap op=RECV status=SUCCESS\n",
 	  NULL },
+	/* One note excuses one Receive. */
+	{ QP RECEIVE("8") RECEIVE("9") CAME CAME PLACELESS BAD_RECEIVE("8") GOT_RECEIVE("9"),
+	  NULL },
+	{ QP RECEIVE("8") RECEIVE("9") CAME CAME PLACELESS BAD_RECEIVE("8") BAD_RECEIVE("9"),
+	  ORDER },
 	/* Receives of an SRQ, and of the QP's own queue. */
 	{ QP RECEIVE("8") RECEIVE("9") "5 emu0.qp1 take from=srq1\n" CAME GOT_RECEIVE("9"), NULL },
 	{ QP RECEIVE("8") RECEIVE("9") "5 emu0.qp1 take from=rq\n" CAME GOT_RECEIVE("9"), ASKED },
