@@ -132,6 +132,7 @@ static const struct {
 	{ USE "+5us quiet\n", NULL },
 	{ USE "+5us a: event recv DTO_COMPLETION\n", "events at exact times" },
 	{ USE "5us~6us a: event recv DTO_COMPLETION\n", "events at exact times" },
+	{ USE "5us~5us a: event recv DTO_COMPLETION\n", "events at exact times" },
 	{ USE "+5us a: no event recv\n", NULL },
 	{ USE "* a: event recv DTO_COMPLETION\n", NULL },
 };
@@ -159,6 +160,10 @@ START_TEST(the_numbers_of_a_fabric_are_those_of_the_environment)
 
 	load(&script, "fabric mtu=4K seed=18446744073709551615\n" USE);
 	ck_assert_uint_eq(script.config.mtu, 4096);
+	ck_assert_uint_eq(script.config.seed, UINT64_MAX);
+	script_free(&script);
+	load(&script, "fabric mtu=0X100 seed=0xfFfFfFfFfFfFfFfF\n" USE);
+	ck_assert_uint_eq(script.config.mtu, 256);
 	ck_assert_uint_eq(script.config.seed, UINT64_MAX);
 	script_free(&script);
 }
