@@ -22,6 +22,11 @@ enum lie {
 	LIE_AWAY,      /* an RDMA Write goes to the next address */
 	LIE_AVAILABLE, /* an SRQ reports one more available buffer */
 	LIE_CLOCK,     /* time goes back */
+	LIE_COPIED,    /* a Send has the payload of the one before it */
+	LIE_CROSSED,   /* two Sends have each other's payload */
+	LIE_WRITE,     /* a byte of an RDMA Write is changed */
+	LIE_BEHIND,    /* the byte behind an RDMA Write is written */
+	LIE_FAR,       /* a byte behind the region that an RDMA Write goes to is written */
 	/* lies of the library, in lies_dat.c */
 	LIE_STATE,       /* a connected EP becomes unconnected again */
 	LIE_FAILED,      /* a failing call changes the state of its EP */
@@ -37,6 +42,17 @@ enum lie {
 	LIE_SILENT,      /* a successful call writes no output */
 	LIE_LEFT,        /* a closed IA still exists */
 	LIE_STUCK,       /* a PZ cannot be freed */
+	LIE_JUMP,        /* an EP that connects becomes reserved */
+	LIE_MAX,         /* an SRQ reports another size */
+	LIE_LOW,         /* an SRQ reports another low watermark */
+	LIE_MOST,        /* an SRQ reports the most available buffers that it had */
+	LIE_KEPT,        /* an EP is freed, and an SRQ reports one outstanding buffer more */
+	LIE_GONE,        /* an EP is freed, and an SRQ reports one outstanding buffer less */
+	LIE_LONG,        /* a completion tells of more bytes than there are */
+	LIE_EP,          /* a completion names another EP */
+	LIE_ELSEWHERE,   /* a completion comes from another EVD */
+	LIE_AS_BIND,     /* a DTO completes as a bind */
+	LIE_AS_DTO,      /* a bind completes as a DTO */
 	LIE_COUNT
 };
 

@@ -14,7 +14,9 @@
 
 static struct {
 	DAT_EVENT event;
-	bool kept, ep_freed, failed;
+	bool kept, ep_freed, failed, connects;
+	DAT_COUNT most;
+	DAT_EP_HANDLE looked_at, completed; /* the EPs of the last query and first completion */
 } now;
 
 enum lie lie_of_world(enum lie lie)
@@ -36,6 +38,9 @@ WRAP(dat_ep_get_status, DAT_EP_HANDLE ep, DAT_EP_STATE *state, DAT_BOOLEAN *recv
 		*state = DAT_EP_STATE_RESERVED;
 	if (ret == DAT_SUCCESS && now.failed)
 		*state = DAT_EP_STATE_DISCONNECTED;
+	if (ret == DAT_SUCCESS && now.connects)
+		*state = DAT_EP_STATE_RESERVED;
+	now.looked_at = ep;
 	return ret;
 }
 
@@ -46,6 +51,7 @@ WRAP(dat_ep_connect, DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR remote, DAT_CONN_QUAL 
 	DAT_RETURN ret = __real_dat_ep_connect(ep, remote, qual, timeout, size, data, qos, flags);
 
 	now.failed = lie_now() == LIE_FAILED && ret != DAT_SUCCESS;
+	now.connects = lie_now() == LIE_JUMP && ret == DAT_SUCCESS;
 	return ret;
 }
 
@@ -64,6 +70,15 @@ WRAP(dat_srq_query, DAT_SRQ_HANDLE srq, DAT_SRQ_PARAM_MASK mask, DAT_SRQ_PARAM *
 	if (ret == DAT_SUCCESS && lie_now() == LIE_LACKING && param->available_dto_count > 0 &&
 	    param->available_dto_count < param->outstanding_dto_count)
 		param->available_dto_count--;
+	if (ret != DAT_SUCCESS)
+		return ret;
+	now.most = param->available_dto_count > now.most ? param->available_dto_count : now.most;
+	if (lie_now() == LIE_MOST)
+		param->available_dto_count = now.most;
+	param->max_recv_dtos += lie_now() == LIE_MAX;
+	param->low_watermark += lie_now() == LIE_LOW;
+	param->outstanding_dto_count += now.ep_freed && lie_now() == LIE_KEPT;
+	param->outstanding_dto_count -= now.ep_freed && lie_now() == LIE_GONE;
 	return ret;
 }
 
@@ -107,7 +122,7 @@ WRAP(dat_ia_close, DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
 /* Does this lie keep the event, to return it later or a second time? */
 static bool is_kept(const DAT_EVENT *event)
 {
-	if (lie_now() == LIE_LATE)
+	if (lie_now() == LIE_LATE || lie_now() == LIE_ELSEWHERE)
 		return event->event_number == DAT_DTO_COMPLETION_EVENT;
 	return lie_now() == LIE_MARK &&
 	       ((int)event->event_number == DAT_ASYNC_SRQ_LOW_WATERMARK ||
@@ -121,15 +136,49 @@ static bool keep_event(const DAT_EVENT *event)
 		return false;
 	now.event = *event;
 	now.kept = true;
-	return lie_now() == LIE_LATE;
+	return lie_now() == LIE_LATE || lie_now() == LIE_ELSEWHERE;
+}
+
+static void spoil_completion(DAT_EVENT *event)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
+	const DAT_DTO_COMPLETION_EVENT_DATA told = *dto;
+
+	if (lie_now() == LIE_LONG)
+		dto->transfered_length += 1000;
+	if (!now.completed)
+		now.completed = dto->ep_handle;
+	if (lie_now() == LIE_EP)
+		dto->ep_handle = now.completed;
+	if (lie_now() != LIE_AS_BIND)
+		return;
+	event->event_number = DAT_RMR_BIND_COMPLETION_EVENT;
+	event->event_data.rmr_completion_event_data =
+		(DAT_RMR_BIND_COMPLETION_EVENT_DATA){ .user_cookie = told.user_cookie };
+}
+
+static void spoil_bind(DAT_EVENT *event)
+{
+	const DAT_RMR_BIND_COMPLETION_EVENT_DATA told = event->event_data.rmr_completion_event_data;
+
+	if (lie_now() == LIE_RMR)
+		event->event_data.rmr_completion_event_data.rmr_handle = DAT_HANDLE_NULL;
+	if (lie_now() != LIE_AS_DTO)
+		return;
+	event->event_number = DAT_DTO_COMPLETION_EVENT;
+	event->event_data.dto_completion_event_data =
+		(DAT_DTO_COMPLETION_EVENT_DATA){ .ep_handle = now.looked_at,
+						 .user_cookie = told.user_cookie };
 }
 
 static void spoil_event(DAT_EVENT *event)
 {
 	if (lie_now() == LIE_REASON)
 		event->event_data.asynch_error_event_data.reason = 1;
-	if (lie_now() == LIE_RMR && event->event_number == DAT_RMR_BIND_COMPLETION_EVENT)
-		event->event_data.rmr_completion_event_data.rmr_handle = DAT_HANDLE_NULL;
+	if (event->event_number == DAT_DTO_COMPLETION_EVENT)
+		spoil_completion(event);
+	else if (event->event_number == DAT_RMR_BIND_COMPLETION_EVENT)
+		spoil_bind(event);
 	if (lie_now() == LIE_EVD)
 		event->evd_handle = DAT_HANDLE_NULL;
 }
@@ -142,9 +191,10 @@ WRAP(dat_evd_dequeue, DAT_EVD_HANDLE evd, DAT_EVENT *event)
 		return DAT_QUEUE_EMPTY;
 	if (ret == DAT_SUCCESS)
 		spoil_event(event);
-	else if (now.kept && now.event.evd_handle == evd &&
-		 (lie_now() == LIE_MARK || now.ep_freed)) {
+	else if (now.event.evd_handle && (lie_now() != LIE_LATE || now.ep_freed) &&
+		 (now.event.evd_handle == evd) == (lie_now() != LIE_ELSEWHERE)) {
 		*event = now.event;
+		event->evd_handle = evd;
 		now.event.evd_handle = DAT_HANDLE_NULL;
 		return DAT_SUCCESS;
 	}

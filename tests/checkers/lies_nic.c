@@ -15,7 +15,10 @@ static struct {
 	struct nic_wc kept; /* a completion that was held back, or was returned already */
 	bool keeps, done;
 	unsigned int looks;
-	struct nic_sge targets[TARGETS]; /* of Receives and Reads, by the end of wr_id */
+	struct nic_sge targets[TARGETS]; /* of all but Sends, by the end of wr_id */
+	struct nic_sge sent;             /* what the last Send takes */
+	struct nic_sge regions[TARGETS];
+	unsigned int region_count;
 } now;
 
 static const struct nic_ops *real;
@@ -37,10 +40,12 @@ enum lie lie_now(void)
 static void spoil_bytes(const struct nic_wc *wc)
 {
 	const struct nic_sge *sge = &now.targets[wc->wr_id % TARGETS];
-	uint8_t spoilt = now.lie == LIE_BYTES ? NIC_OP_RECV : NIC_OP_READ;
+	uint8_t spoilt = now.lie == LIE_BYTES   ? NIC_OP_RECV
+			 : now.lie == LIE_WRITE ? NIC_OP_WRITE
+						: NIC_OP_READ;
 
-	if ((now.lie == LIE_BYTES || now.lie == LIE_READ) && wc->opcode == spoilt &&
-	    sge->length > 5)
+	if ((now.lie == LIE_BYTES || now.lie == LIE_READ || now.lie == LIE_WRITE) &&
+	    wc->opcode == spoilt && sge->length > 5)
 		((unsigned char *)(uintptr_t)sge->addr)[5] ^= 1;
 }
 
@@ -125,6 +130,9 @@ static int mr_reg(struct nic_pd *pd, uint64_t addr, uint64_t length, uint32_t ac
 {
 	if (now.lie == LIE_OUTSIDE)
 		*(unsigned char *)(uintptr_t)(addr + length) ^= 1;
+	if (now.region_count < TARGETS)
+		now.regions[now.region_count++] =
+			(struct nic_sge){ .addr = addr, .length = (uint32_t)length };
 	return real->mr_reg(pd, addr, length, access, mr);
 }
 
@@ -149,6 +157,35 @@ static int post_recv(struct nic_qp *qp, const struct nic_recv_wr *wr)
 	return real->post_recv(qp, wr);
 }
 
+static void spoil_send(const struct nic_sge *sge)
+{
+	unsigned char *last = (unsigned char *)(uintptr_t)now.sent.addr;
+	unsigned char *here = (unsigned char *)(uintptr_t)sge->addr, byte;
+
+	for (uint32_t i = 0; last && i < sge->length; i++) {
+		byte = here[i];
+		here[i] = last[i];
+		if (now.lie == LIE_CROSSED)
+			last[i] = byte;
+	}
+	now.sent = *sge;
+}
+
+static void spoil_write(const struct nic_send_wr *wr)
+{
+	uint64_t at = wr->remote_addr, begin;
+
+	now.targets[wr->wr_id % TARGETS] =
+		(struct nic_sge){ .addr = at, .length = wr->sge[0].length };
+	if (now.lie == LIE_BEHIND)
+		*(unsigned char *)(uintptr_t)(at + wr->sge[0].length) ^= 1;
+	for (unsigned int i = 0; now.lie == LIE_FAR && i < now.region_count; i++) {
+		begin = now.regions[i].addr;
+		if (at >= begin && at - begin < now.regions[i].length)
+			*(unsigned char *)(uintptr_t)(begin + now.regions[i].length) ^= 1;
+	}
+}
+
 static int post_send(struct nic_qp *qp, const struct nic_send_wr *wr)
 {
 	struct nic_send_wr other = *wr;
@@ -157,6 +194,10 @@ static int post_send(struct nic_qp *qp, const struct nic_send_wr *wr)
 		now.targets[wr->wr_id % TARGETS] = wr->sge[0];
 	if (now.lie == LIE_UNASKED)
 		other.flags &= (uint8_t)~NIC_WR_SUPPRESS;
+	if ((now.lie == LIE_COPIED || now.lie == LIE_CROSSED) && wr->opcode == NIC_OP_SEND)
+		spoil_send(wr->sge);
+	if (wr->opcode == NIC_OP_WRITE && wr->num_sge)
+		spoil_write(wr);
 	if (now.lie == LIE_AWAY && wr->opcode == NIC_OP_WRITE)
 		other.remote_addr++;
 	return real->post_send(qp, &other);
@@ -194,6 +235,7 @@ static struct nic *control(struct nic_world *world)
 		lies.srq_post = srq_post;
 		lies.post_recv = post_recv;
 		lies.post_send = post_send;
+		lies.send_one = nic_unsupported.send_one; /* by post_send */
 		lies.srq_count = srq_count;
 		lies.now = clock_now;
 	}

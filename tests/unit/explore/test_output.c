@@ -132,6 +132,7 @@ static const struct {
 	{ USE "+5us quiet\n", NULL },
 	{ USE "+5us a: event recv DTO_COMPLETION\n", "events at exact times" },
 	{ USE "5us~6us a: event recv DTO_COMPLETION\n", "events at exact times" },
+	{ USE "5us~5us a: event recv DTO_COMPLETION\n", "events at exact times" },
 	{ USE "+5us a: no event recv\n", NULL },
 	{ USE "* a: event recv DTO_COMPLETION\n", NULL },
 };
@@ -161,6 +162,10 @@ START_TEST(the_numbers_of_a_fabric_are_those_of_the_environment)
 	ck_assert_uint_eq(script.config.mtu, 4096);
 	ck_assert_uint_eq(script.config.seed, UINT64_MAX);
 	script_free(&script);
+	load(&script, "fabric mtu=0X100 seed=0xfFfFfFfFfFfFfFfF\n" USE);
+	ck_assert_uint_eq(script.config.mtu, 256);
+	ck_assert_uint_eq(script.config.seed, UINT64_MAX);
+	script_free(&script);
 }
 END_TEST
 
@@ -173,6 +178,23 @@ START_TEST(the_first_name_of_a_script_may_be_that_of_a_value)
 
 	load(&script, text);
 	ck_assert_int_eq(script.symbol_count, 1);
+	script_free(&script);
+}
+END_TEST
+
+START_TEST(a_size_may_have_a_fraction)
+{
+	const struct call *create, *modify;
+	struct script script;
+
+	load(&script, "use connected a@emu0 b@emu1 srq=S memory=4.5K\n"
+		      "b: dat_lmr_create(ia, 1.5K, pz) -> m\n"
+		      "b: dat_ep_modify(ep, {max_rdma_size=2.5K})\n");
+	create = &script.statements->next->call;
+	modify = &script.statements->next->next->call;
+	ck_assert_uint_eq(script.statements->use.memory, 4608);
+	ck_assert_uint_eq(create->arguments->next->value->number, 1536);
+	ck_assert_uint_eq(modify->in[2]->settings->value->number, 2560);
 	script_free(&script);
 }
 END_TEST
@@ -204,6 +226,7 @@ static void fill(Suite *suite)
 	unit_add(suite, what_only_a_fabric_has_is_named, 1, setup_nothing);
 	unit_add(suite, the_numbers_of_a_fabric_are_those_of_the_environment, 1, setup_nothing);
 	unit_add(suite, the_first_name_of_a_script_may_be_that_of_a_value, 1, setup_nothing);
+	unit_add(suite, a_size_may_have_a_fraction, 1, setup_nothing);
 	unit_add(suite, an_absurd_length_is_left_to_the_call, 1, setup_nothing);
 }
 

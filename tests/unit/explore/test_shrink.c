@@ -8,6 +8,7 @@
 #include "tools/datsim/explore/explore.h"
 #include "tools/datsim/util.h"
 
+#include <signal.h>
 #include <stdlib.h>
 
 #define LINES_MOST 8
@@ -231,6 +232,66 @@ START_TEST(words_of_a_fault_go_if_words_may_go)
 }
 END_TEST
 
+static bool never_fails(const struct lines *lines, void *ctx)
+{
+	(void)lines;
+	++*(int *)ctx;
+	return false;
+}
+
+START_TEST(one_failure_is_tried_3000_times_at_most)
+{
+	struct lines lines = { .line = mem_zero(4000, sizeof(*lines.line)), .count = 4000 };
+	struct ended ended = { .by = SIGTERM };
+	int asked = 0;
+	struct shrinking shrinking = { .lines = &lines, .fails = never_fails, .ctx = &asked };
+
+	for (size_t i = 0; i < lines.count; i++)
+		lines.line[i].text = strdup("quiet");
+	shrink_lines(&shrinking);
+	ck_assert_int_eq(asked, 3000);
+	/* And not at all by a tool that was asked to end. */
+	shrinking.ended = &ended;
+	shrinking.tries = asked = 0;
+	shrink_lines(&shrinking);
+	ck_assert_int_eq(asked, 0);
+	ck_assert_uint_eq(lines.count, 4000);
+	lines_free(&lines);
+}
+END_TEST
+
+/* 'f' for a line of a fault, '.' for another */
+static void kinds_are(const struct plan *plan, const char *text, size_t ways, size_t faults,
+		      const char *kinds)
+{
+	struct schedule schedule = { .way_count = ways, .fault_count = faults };
+	struct lines lines;
+	size_t i;
+
+	text_add(&schedule.text, "%s", text);
+	lines_split(&lines, plan, &schedule);
+	ck_assert_uint_eq(lines.count, strlen(kinds));
+	for (i = 0; i < lines.count; i++)
+		ck_assert_msg((lines.line[i].kind == LINE_FAULT) == (kinds[i] == 'f'), "%s: %zu",
+			      text, i);
+	lines_free(&lines);
+	text_free(&schedule.text);
+}
+
+START_TEST(lines_of_faults_are_known_by_their_place)
+{
+	static const char script[] = "use\nnote\n";
+	const struct plan plan = { .text = script, .faults_at = strlen(script) };
+	const struct plan program = { .text = "", .program = true };
+
+	kinds_are(&plan, "use\nnote\na\nb\nquiet\nend\n", 0, 2, "..ff..");
+	kinds_are(&plan, "fabric\nuse\nnote\na\nquiet", 1, 1, "...f.");
+	kinds_are(&plan, "use\nnote\nquiet\n", 0, 0, "...");
+	/* A program has no lines of its own. */
+	kinds_are(&program, "fabric\nfabric\na\nb\n", 2, 2, "ffff");
+}
+END_TEST
+
 START_TEST(a_joined_script_is_whole_with_or_without_its_faults)
 {
 	struct line line[] = { { (char *)"a", LINE_SCRIPT },
@@ -261,6 +322,8 @@ static void fill(Suite *suite)
 	unit_test_bare(suite, numbers_of_a_fault_shrink_after_a_blank_and_after_an_equals_sign);
 	unit_test_bare(suite, what_a_word_needed_goes_after_the_word);
 	unit_test_bare(suite, words_of_a_fault_go_if_words_may_go);
+	unit_test_bare(suite, one_failure_is_tried_3000_times_at_most);
+	unit_test_bare(suite, lines_of_faults_are_known_by_their_place);
 	unit_test_bare(suite, a_joined_script_is_whole_with_or_without_its_faults);
 }
 

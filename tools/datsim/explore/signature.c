@@ -175,9 +175,10 @@ static void add_waits(struct text *ending, const char *what, const char *said)
 		if (!span_starts(line, front) || !span_has(line, waits))
 			continue;
 		line.s += strlen(front);
-		add_plain(&list[count], line.s, strcspn(line.s, ":\n"));
+		/* A program may say anything: nothing is left of "libdat: : x waits forever". */
+		if (*line.s != ':')
+			add_plain(&list[count++], line.s, strcspn(line.s, ":\n"));
 		line.s = said;
-		count++;
 	}
 	add_set(ending, "; ", list, count);
 }

@@ -38,6 +38,9 @@ void srq_arrived(struct run *run, const struct dto *dto)
 {
 	struct object *to = &run->objects[dto->peer];
 
+	/* With complete=sent it may still be on its way, or never arrive. */
+	if (run->script->config.hostile & DAT_SIM_HOSTILE_SENT)
+		return;
 	to->ep.arrived++;
 	if (to->srq >= 0)
 		run->objects[to->srq].srq_model.arrived++;

@@ -145,6 +145,11 @@ static bool bind_timeout(struct binder *binder, const struct param *param, struc
 	if (value->kind == VALUE_NUMBER && *value->unit) {
 		if (!value_ns(binder, value, &ns))
 			return false;
+		if (ns % 1000) {
+			diag_add(&binder->script->diag, value->at,
+				 "expected a time of whole microseconds");
+			return false;
+		}
 		value->number = ns / 1000;
 		value->unit = "";
 		value->billionths = 0;
@@ -247,9 +252,8 @@ static bool bind_value(struct binder *binder, const struct param *param, struct 
 	if (value->kind == VALUE_NULL && (param->kind == PARAM_EVENT || param->kind == PARAM_AGENT))
 		return true;
 	if (param->kind == PARAM_NUMBER && param->group == GROUP_NONE && *value->unit) {
-		if (!value_bytes(binder, value, &value->number))
+		if (!bind_bytes(binder, value))
 			return false;
-		value->unit = "";
 	}
 	if (!bind_number(binder, value, param->group))
 		return false;

@@ -92,9 +92,8 @@ bool bind_member(struct binder *binder, struct setting *setting, const struct me
 	if (value->kind == VALUE_NULL && member->silent)
 		return true; /* a pointer: NULL is the number 0 */
 	if (value->kind == VALUE_NUMBER && *value->unit && member->size == sizeof(uint64_t)) {
-		if (!value_bytes(binder, value, &value->number))
+		if (!bind_bytes(binder, value))
 			return false;
-		value->unit = "";
 	}
 	if (!bind_number(binder, value, member->group))
 		return false;

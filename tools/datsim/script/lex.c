@@ -43,8 +43,10 @@ static int lex_fraction(const char *s, int n, struct token *token)
 
 	for (i = 1; i < n && is_digit(s[i]); i++) {
 		token->billionths += weight * (uint32_t)(s[i] - '0');
+		token->too_fine |= !weight && s[i] != '0';
 		weight /= 10;
 	}
+	token->billionths += token->too_fine && !token->billionths;
 	return i;
 }
 

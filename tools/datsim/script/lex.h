@@ -33,6 +33,7 @@ struct token {
 	uint64_t value;
 	uint32_t billionths; /* the digits after the point */
 	bool too_big;
+	bool too_fine; /* some of these digits are left out; then `billionths` is not 0 */
 	const char *unit;
 	int unit_length;
 };

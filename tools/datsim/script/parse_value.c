@@ -97,7 +97,7 @@ static bool parse_moment(struct parser *parser, uint64_t *ns)
 		parse_expected(parser, "a time such as 5us");
 		return false;
 	}
-	if (!token->value && !token->unit_length) {
+	if (!token->value && !token->billionths && !token->unit_length) {
 		*ns = 0; /* 0 needs no unit */
 		parser->now++;
 		return true;
@@ -113,14 +113,15 @@ static bool parse_moment(struct parser *parser, uint64_t *ns)
 			 token->at.length, token->s);
 		return false;
 	}
-	if (token->too_big || token->value > SCRIPT_TIME_MAX / time_units[i].ns) {
+	if (token->too_big || token->value > SCRIPT_TIME_MAX / time_units[i].ns ||
+	    (token->billionths && token->value == SCRIPT_TIME_MAX / time_units[i].ns)) {
 		diag_add(&parser->script->diag, token->at,
 			 "expected a time of at most one hour (a script lasts no longer), found "
 			 "\"%.*s\"",
 			 token->length, token->s);
 		return false;
 	}
-	if (token->billionths * time_units[i].ns % UINT64_C(1000000000)) {
+	if (token->too_fine || token->billionths * time_units[i].ns % UINT64_C(1000000000)) {
 		diag_add(&parser->script->diag, token->at,
 			 "expected a time of whole nanoseconds, found \"%.*s\"", token->at.length,
 			 token->s);
@@ -192,6 +193,12 @@ static struct value *parse_number(struct parser *parser)
 		diag_add(&parser->script->diag, token->at,
 			 "expected a number of at most 64 bits, found \"%.*s\"", token->length,
 			 token->s);
+		return NULL;
+	}
+	if (token->too_fine) {
+		diag_add(&parser->script->diag, token->at,
+			 "expected at most 9 digits behind the point, found \"%.*s\"",
+			 token->length, token->s);
 		return NULL;
 	}
 	value->number = value->negative ? -token->value : token->value;
