@@ -73,6 +73,26 @@ START_TEST(an_EP_that_was_not_answered_is_freed_at_once)
 }
 END_TEST
 
+/* The answer that is missing is that to the request, and not an earlier one to the name. */
+START_TEST(an_EP_whose_name_was_asked_for_twice_is_freed_at_once_as_well)
+{
+	DAT_EP_HANDLE ep;
+	DAT_CR_HANDLE cr;
+
+	plain_pair();
+	stub_config.unresolved_addr = _i == 0;
+	stub_config.unresolved_route = _i == 1;
+	cr = ask(false, &ep);
+	ck_assert_int_eq(stub_config.unresolved_addr + stub_config.unresolved_route, 0);
+	stub_hold(true);
+	must(dat_ep_free(ep));
+	stub_await_held(1);
+	others_go_on();
+	must(dat_cr_reject(cr));
+	let_go();
+}
+END_TEST
+
 /* The first is being destroyed, by a thread of the library's, while the others follow. */
 START_TEST(EPs_that_were_not_answered_are_freed_in_a_row)
 {
@@ -270,6 +290,7 @@ END_TEST
 static void fill(Suite *suite)
 {
 	unit_test_loop(suite, an_EP_that_was_not_answered_is_freed_at_once, 2);
+	unit_test_loop(suite, an_EP_whose_name_was_asked_for_twice_is_freed_at_once_as_well, 2);
 	unit_test(suite, EPs_that_were_not_answered_are_freed_in_a_row);
 	unit_test_loop(suite, an_EP_that_gave_up_asking_can_be_used_again_at_once, 2);
 	unit_test_loop(suite, a_request_that_was_given_up_a_moment_ago_is_accepted_in_vain, 2);
