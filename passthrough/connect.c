@@ -16,7 +16,7 @@
 #define RNR_TIMER       12 /* 0.64 ms; the kernel's default is the longest possible, 655 ms */
 #define IB_REJ_CONSUMER 28
 #define IB_REJ_TIMEOUT  4
-#define IB_REJ_STALE    10
+#define IB_REJ_STALE    10 /* the status of iWARP is a negative errno */
 
 /* ---- the active side ---- */
 
@@ -86,7 +86,6 @@ int hw_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t port
 		hw_private_pack(n, param->private_data, param->private_data_size, qp->private_data);
 	qp->rd_in = (uint8_t)param->rd_in;
 	qp->rd_out = (uint8_t)param->rd_out;
-	qp->passive = false;
 	qp->bounded = deadline != NIC_TIME_NEVER;
 	qp->tries = qp->stale = 0;
 	hw_qp_set_state(qp, HW_QP_CONNECTING);
@@ -147,8 +146,8 @@ static bool connect_again(struct hw_qp *qp, const struct rdma_cm_event *event)
 	const struct hw_nic *n = hw_nic(qp->base.nic);
 	uint64_t port;
 
-	if (n->iwarp || qp->passive || qp->state != HW_QP_CONNECTING ||
-	    event->status != IB_REJ_STALE || ++qp->stale > STALE_TRIES)
+	if (qp->passive || qp->state != HW_QP_CONNECTING || event->status != IB_REJ_STALE ||
+	    ++qp->stale > STALE_TRIES)
 		return false;
 	remote.ss_family = n->place.addr.ss_family;
 	memcpy(&remote, rdma_get_peer_addr(qp->cm.id), hw_address_size(&remote));
