@@ -168,6 +168,83 @@ START_TEST(a_late_rejection_may_follow_a_flush)
 }
 END_TEST
 
+/* A completion that the test makes of the oldest Receive of the QP; no event tells of it. */
+static void complete_oldest(struct stub_qp *qp, enum ibv_wc_status status)
+{
+	struct ibv_wc wc = { .status = status, .opcode = IBV_WC_RECV, .qp_num = qp->v.qp_num };
+
+	stub_lock();
+	wc.wr_id = qp->own.at[qp->own.get++ & qp->own.mask].wr_id;
+	stub_complete((struct stub_cq *)qp->v.recv_cq, &wc, false);
+	stub_unlock();
+}
+
+static void flush_now(bool now)
+{
+	stub_lock();
+	stub_config.flush_polls = now ? 0 : 1 << 30;
+	stub_unlock();
+}
+
+/* The error has not been polled when the event comes: a disconnect, or a late rejection. */
+START_TEST(an_error_tells_the_cause_of_an_end_better_than_its_event)
+{
+	if (_i)
+		accept_in_part();
+	else
+		plain_pair();
+	post_recv(&w.a, w.a.ep, 0);
+	complete_oldest(receiving_qp(), IBV_WC_LOC_LEN_ERR);
+	stub_config.lose = STUB_NONE;
+	must(dat_ep_free(w.b.ep));
+	w.b.ep = DAT_HANDLE_NULL;
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_BROKEN);
+	expect_dto(w.a.recv, w.a.ep, 0, DAT_DTO_ERR_LOCAL_LENGTH);
+}
+END_TEST
+
+/* The end is in progress while two causes of it come, one after the other. */
+START_TEST(the_first_cause_of_an_end_that_is_known_is_the_one_that_is_told)
+{
+	struct stub_qp *qp;
+
+	plain_pair();
+	post_recvs(&w.a, w.a.ep, 0, 2);
+	qp = receiving_qp();
+	flush_now(false);
+	if (_i) {
+		/* The flush says only that there is an end. */
+		complete_oldest(qp, IBV_WC_WR_FLUSH_ERR);
+		expect_dto(w.a.recv, w.a.ep, 0, DAT_DTO_ERR_FLUSHED);
+		expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+		stub_settle();
+		stub_async(IBV_EVENT_QP_FATAL, qp);
+	} else {
+		stub_async(IBV_EVENT_QP_FATAL, qp);
+		expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	}
+	stub_settle();
+	flush_now(true);
+	expect_connection(w.a.connect, w.a.ep,
+			  _i ? DAT_CONNECTION_EVENT_DISCONNECTED : DAT_CONNECTION_EVENT_BROKEN);
+}
+END_TEST
+
+static const int ends[] = { -ETIMEDOUT, -ENETUNREACH };
+
+/* A message has told of the connection, and the kernel has given up before it hears of that. */
+START_TEST(a_connection_whose_last_message_never_comes_is_broken)
+{
+	accept_in_part();
+	stub_fail("rdma_notify", 1, EINVAL, true);
+	post_recv(&w.b, w.b.ep, 0);
+	message_passes();
+	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	stub_cm_event(RDMA_CM_EVENT_UNREACHABLE, ends[_i], false);
+	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_BROKEN);
+}
+END_TEST
+
 /* ---- many at once ---- */
 
 /* More than the event thread has read: it may be held up while many connections end. */
@@ -530,6 +607,12 @@ static void fill(Suite *suite)
 	unit_add(suite, an_end_before_the_last_message_of_the_connection_is_told_after_it, 2,
 		 setup_on_infiniband);
 	unit_add(suite, a_connection_whose_peer_rejects_it_late_is_disconnected, 1,
+		 setup_on_infiniband);
+	unit_add(suite, an_error_tells_the_cause_of_an_end_better_than_its_event, 2,
+		 setup_on_infiniband);
+	unit_add(suite, the_first_cause_of_an_end_that_is_known_is_the_one_that_is_told, 2,
+		 setup_on_infiniband);
+	unit_add(suite, a_connection_whose_last_message_never_comes_is_broken, COUNT(ends),
 		 setup_on_infiniband);
 	unit_add(suite, a_late_rejection_may_follow_a_flush, 1, setup_on_infiniband);
 	unit_add(suite, a_device_may_be_removed_before_there_is_a_connection, 1,

@@ -188,10 +188,71 @@ START_TEST(the_device_is_told_of_the_Reads_that_were_agreed_on)
 }
 END_TEST
 
+/* The number of Reads in each direction, as the device and the program are told of them. */
+START_TEST(each_side_has_the_Reads_of_its_own_direction)
+{
+	DAT_EP_ATTR attr = ep_attr();
+	struct stub_qp *qp;
+
+	attr.max_rdma_read_in = 3;
+	attr.max_rdma_read_out = 2;
+	w.a.ep = plain_ep_with(&w.a, &attr);
+	attr.max_rdma_read_in = 2;
+	attr.max_rdma_read_out = 1;
+	w.b.ep = plain_ep_with(&w.b, &attr);
+	qp = newest_qp();
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+	ck_assert_int_eq(qp->reads_in, 2);
+	ck_assert_int_eq(qp->reads_out, 1);
+}
+END_TEST
+
+/* A side with the default limits takes those of the other. */
+START_TEST(default_limits_fit_the_Reads_of_the_side_that_accepts)
+{
+	DAT_EP_ATTR attr = ep_attr();
+	DAT_EP_PARAM param;
+
+	must(dat_ep_create(w.a.ia, w.a.pz, w.a.recv, w.a.request, w.a.connect, NULL, &w.a.ep));
+	attr.max_rdma_read_in = 1;
+	attr.max_rdma_read_out = 3;
+	w.b.ep = plain_ep_with(&w.b, &attr);
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+	must(dat_ep_query(w.a.ep, DAT_EP_FIELD_EP_ATTR_ALL, &param));
+	ck_assert_int_ge(param.ep_attr.max_rdma_read_in, 3);
+	ck_assert_int_le(param.ep_attr.max_rdma_read_out, 1);
+}
+END_TEST
+
+/* What the kernel allows comes of the request, which asked for none. */
+START_TEST(the_accepting_side_can_be_read_from_if_its_answer_says_so)
+{
+	DAT_EP_ATTR attr = ep_attr();
+	struct stub_qp *qp;
+
+	must(dat_ep_create(w.a.ia, w.a.pz, w.a.recv, w.a.request, w.a.connect, NULL, &w.a.ep));
+	attr.max_rdma_read_in = _i;
+	w.b.ep = plain_ep_with(&w.b, &attr);
+	qp = newest_qp();
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+	ck_assert_int_eq((qp->access & IBV_ACCESS_REMOTE_READ) != 0, _i > 0);
+}
+END_TEST
+
+static void setup_on_infiniband(void)
+{
+	stub_config.iwarp = false;
+	setup_sides();
+}
+
 static void fill(Suite *suite)
 {
 	unit_test_loop(suite, M3_the_queues_of_the_device_have_the_new_size, 2);
 	unit_test(suite, the_device_is_told_of_the_Reads_that_were_agreed_on);
+	unit_add(suite, each_side_has_the_Reads_of_its_own_direction, 1, setup_on_infiniband);
+	unit_test(suite, default_limits_fit_the_Reads_of_the_side_that_accepts);
+	unit_add(suite, the_accepting_side_can_be_read_from_if_its_answer_says_so, 2,
+		 setup_on_infiniband);
 	unit_test(suite, M3_Receives_that_are_posted_survive_the_change);
 	unit_test_loop(suite, H6_a_watermark_survives_the_change, 2);
 	unit_test_loop(suite, H6_a_watermark_stays_when_another_leaves_its_EVD, 2);

@@ -81,6 +81,8 @@ static const struct {
 	{ "ibv_create_qp", ENOMEM, create_ep },
 	{ "rdma_create_id", ENOMEM, listen_somewhere },
 	{ "rdma_create_id", EMFILE, listen_somewhere },
+	{ "rdma_bind_addr", ENOMEM, listen_somewhere },
+	{ "rdma_listen", ENOMEM, listen_somewhere },
 };
 
 /* G2: a failed creation leaves nothing behind, and succeeds once there is room again. */

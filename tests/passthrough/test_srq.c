@@ -77,6 +77,39 @@ START_TEST(Q4_a_reset_Endpoint_gives_back_what_it_took_from_its_SRQ)
 }
 END_TEST
 
+/* Of the side that asks as well; or of the one that accepts, before it has heard from the peer. */
+START_TEST(Q4_either_side_gives_back_what_it_took_from_its_SRQ)
+{
+	DAT_CR_HANDLE cr;
+
+	stub_config = *stub_profile(devices[0]);
+	w.a.ep = plain_ep(&w.a);
+	w.b.srq = make_srq(&w.b, SIZE, DAT_SRQ_LW_DEFAULT);
+	w.b.ep = srq_ep(&w.b, w.b.srq);
+	post_srqs(&w.b, 0, SIZE);
+	if (_i) {
+		cr = request(w.a.ep, &w.b, QUAL);
+		stub_config.quiet_accept = true;
+		must(dat_cr_accept(cr, w.b.ep, 0, NULL));
+		expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	} else {
+		connect_eps(&w.b, w.b.ep, &w.a, w.a.ep);
+	}
+	stub_half_message(&srq_qp()->v);
+	must(dat_ep_free(w.b.ep));
+	w.b.ep = NO_HANDLE;
+	srq_counts(w.b.srq, SIZE, SIZE - 1, SIZE - 1);
+}
+END_TEST
+
+START_TEST(an_answer_says_that_the_Endpoint_has_an_SRQ)
+{
+	srq_pair(SIZE);
+	ck_assert(srq_qp()->srq_told);
+	ck_assert(!srq_qp()->peer->srq_told);
+}
+END_TEST
+
 /* The Sends are flushed by the library, which gives up waiting for the device. */
 START_TEST(a_flush_that_never_comes_is_counted_once)
 {
@@ -280,12 +313,20 @@ static void setup_nothing(void)
 {
 }
 
+static void setup_on_infiniband(void)
+{
+	stub_config.iwarp = false;
+	setup_sides();
+}
+
 static void fill(Suite *suite)
 {
 	unit_test_loop(suite, Q4_a_freed_Endpoint_gives_back_what_it_took_from_its_SRQ,
 		       COUNT(devices));
 	unit_test_loop(suite, Q4_a_reset_Endpoint_gives_back_what_it_took_from_its_SRQ,
 		       COUNT(devices));
+	unit_test_loop(suite, Q4_either_side_gives_back_what_it_took_from_its_SRQ, 2);
+	unit_add(suite, an_answer_says_that_the_Endpoint_has_an_SRQ, 1, setup_on_infiniband);
 	unit_test(suite, five_hundred_connections_leave_no_object_and_no_Receive_behind);
 	unit_test(suite, the_device_gets_no_empty_segment);
 	unit_add(suite, Z3_growth_that_the_device_refuses_is_refused_after_a_shrink_too, 1,

@@ -131,7 +131,7 @@ void stub_cm_event(enum rdma_cm_event_type type, int status, bool asker)
 
 	stub_lock();
 	for (id = cm_ids; id; id = id->next) {
-		if (!(asker ? id->asked : id->peer && id->peer->asked))
+		if (!(asker ? id->asked : id->peer && !id->asked && !id->open))
 			continue;
 		if (asker)
 			cm_set_asked(id, false);

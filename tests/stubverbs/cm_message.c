@@ -129,6 +129,7 @@ static void on_reply(struct stub_id *id, const struct rdma_conn_param *param)
 	other->retries = own->retries = peer->retries;
 	if (peer->ack_timeout >= 0)
 		other->ack_timeout = peer->ack_timeout;
+	own->srq_told = param->srq;
 	stub_connect(other, own);
 	id->connected = peer->connected = true;
 	peer->open = true;

@@ -118,7 +118,10 @@ void stub_remove_device(void);
 void stub_hold(bool held);
 /* Waits until n threads are blocked there. */
 void stub_await_held(int n);
-/* An event for the ids that asked and have no answer, or for those that are asked. */
+/*
+ * An event for the ids that asked and have no answer, or for those that are asked and do not know
+ * of a connection.
+ */
 void stub_cm_event(enum rdma_cm_event_type type, int status, bool asker);
 /* Waits until every event of an id is acknowledged, and its reader has come back for the next. */
 void stub_settle(void);
@@ -236,7 +239,11 @@ struct stub_qp {
 	int ece_sets;
 	int ack_timeout; /* -1: not set */
 	int retries;     /* of a packet that is not acknowledged */
-	int reads_in;    /* as ibv_modify_qp set it on the accepting side; 0: not */
+	/* As ibv_modify_qp set them; 0: not. The accepting side's library sets the first three. */
+	int reads_in, reads_out;
+	unsigned int access; /* of the peer */
+	int rnr_timer;
+	bool srq_told; /* the answer of the accepting side says that the QP has an SRQ */
 };
 
 struct stub_mr {
