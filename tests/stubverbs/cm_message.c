@@ -71,7 +71,8 @@ static void on_request(struct stub_id *id, const struct rdma_conn_param *param)
 	event->v.listen_id = &at->v;
 	put_param(event, param);
 	if (stub_config.foreign)
-		cm_put_data(event, stub_config.foreign, 56);
+		cm_put_data(event, stub_config.foreign,
+			    stub_config.foreign_size ? stub_config.foreign_size : 56);
 }
 
 /*

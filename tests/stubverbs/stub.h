@@ -78,7 +78,8 @@ struct stub_config {
 	/* iWARP: the bytes of a Write are in place before the next request of its QP, not sooner */
 	bool places_late;
 	int unresolved_addr, unresolved_route; /* so many attempts time out */
-	const uint8_t *foreign; /* 56 bytes that a peer of another kind sends with a request */
+	const uint8_t *foreign; /* 56 bytes that a peer of another kind sends with a request, */
+	uint8_t foreign_size;   /* or so many */
 	int stale;              /* so many requests are taken for an old connection, and rejected */
 	bool blocks;            /* a QP's send queue is counted in blocks of 64 bytes */
 	int vectors;            /* completion vectors; 0: 4 */
