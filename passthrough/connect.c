@@ -16,7 +16,7 @@
 #define RNR_TIMER       12 /* 0.64 ms; the kernel's default is the longest possible, 655 ms */
 #define IB_REJ_CONSUMER 28
 #define IB_REJ_TIMEOUT  4
-#define IB_REJ_STALE    10
+#define IB_REJ_STALE    10 /* the status of iWARP is a negative errno */
 
 /* ---- the active side ---- */
 
@@ -86,10 +86,8 @@ int hw_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t port
 		hw_private_pack(n, param->private_data, param->private_data_size, qp->private_data);
 	qp->rd_in = (uint8_t)param->rd_in;
 	qp->rd_out = (uint8_t)param->rd_out;
-	qp->passive = false;
 	qp->bounded = deadline != NIC_TIME_NEVER;
 	qp->tries = qp->stale = 0;
-	qp->unanswered = qp->cm.id != NULL;
 	hw_qp_set_state(qp, HW_QP_CONNECTING);
 	/* DAT has 64-bit qualifiers, the network 16-bit ports: above these there is no listener. */
 	if (port > PORT_MAX) {
@@ -148,18 +146,15 @@ static bool connect_again(struct hw_qp *qp, const struct rdma_cm_event *event)
 	const struct hw_nic *n = hw_nic(qp->base.nic);
 	uint64_t port;
 
-	if (n->iwarp || qp->passive || qp->state != HW_QP_CONNECTING ||
-	    event->status != IB_REJ_STALE || ++qp->stale > STALE_TRIES)
+	if (qp->passive || qp->state != HW_QP_CONNECTING || event->status != IB_REJ_STALE ||
+	    ++qp->stale > STALE_TRIES)
 		return false;
 	remote.ss_family = n->place.addr.ss_family;
 	memcpy(&remote, rdma_get_peer_addr(qp->cm.id), hw_address_size(&remote));
 	port = ntohs(rdma_get_dst_port(qp->cm.id));
 	hw_cm_drop(&qp->cm);
-	if (hw_qp_modify(&qp->base, &qp->init) ||
-	    connect_resolve(qp, (struct sockaddr *)&remote, port))
-		return false;
-	qp->unanswered = true;
-	return true;
+	return hw_qp_modify(&qp->base, &qp->init) == 0 &&
+	       connect_resolve(qp, (struct sockaddr *)&remote, port) == 0;
 }
 
 /* ---- events of the QP's id ---- */
@@ -179,9 +174,9 @@ static void on_route(struct hw_qp *qp)
 	hw_ece_put(qp, qp->cm.id);
 	/* With a QP librdmacm takes the answer's extensions, too, and moves it to its states. */
 	qp->cm.id->qp = qp->verbs;
-	if (rdma_connect(qp->cm.id, &param) == 0)
+	qp->unanswered = rdma_connect(qp->cm.id, &param) == 0;
+	if (qp->unanswered)
 		return;
-	qp->unanswered = false;
 	/* An iWARP driver may have connected within the call, so errno is the peer's answer. */
 	if (errno == ECONNREFUSED || errno == ECONNRESET)
 		hw_end(qp, NIC_END_NO_LISTENER);
@@ -283,9 +278,7 @@ void hw_on_qp_event(struct hw_qp *qp, struct rdma_cm_event *event, const uint8_t
 {
 	enum nic_conn_end why;
 
-	if (event->event != RDMA_CM_EVENT_ADDR_RESOLVED &&
-	    event->event != RDMA_CM_EVENT_ROUTE_RESOLVED)
-		qp->unanswered = false;
+	qp->unanswered = false;
 	switch (event->event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 		if (qp->state == HW_QP_CONNECTING)

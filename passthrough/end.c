@@ -29,7 +29,7 @@ static void end_watch(struct hw_qp *qp)
 {
 	struct nic_world *w = hw_nic(qp->base.nic)->world;
 
-	if (TAILQ_EMPTY(&w->ending) || !ev_is_active(&w->ending_timer))
+	if (TAILQ_EMPTY(&w->ending))
 		hw_timer(&w->ending_timer, 0, TICK_NS);
 	TAILQ_INSERT_TAIL(&w->ending, qp, in_ending);
 }

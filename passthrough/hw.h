@@ -263,7 +263,7 @@ struct hw_qp {
 	bool replied;    /* the request was accepted: the peer may be connected */
 	bool parted;     /* the peer has told of the end, or cannot be told */
 	bool hung_up;    /* the peer is told of the end, and has not answered: part.c */
-	bool unanswered; /* the peer has not answered, so destroying takes long: deferred.c */
+	bool unanswered; /* the peer was asked, and destroying takes long: deferred.c */
 	bool bounded;    /* the program's deadline ends the attempts */
 	uint8_t tries;   /* of resolving the address and the route, that timed out */
 	uint8_t stale;   /* attempts that the peer took for an old connection */

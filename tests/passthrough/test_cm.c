@@ -25,6 +25,7 @@ enum way {
 	RESET,
 	DISCONNECT,
 	DISCONNECT_AND_FREE,
+	FREE_WHILE_IT_ENDS,
 	WAYS
 };
 
@@ -34,7 +35,13 @@ static void leave(enum way way)
 		must(dat_ep_disconnect(w.a.ep, DAT_CLOSE_ABRUPT_FLAG));
 		expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 	}
-	if (way == FREE || way == DISCONNECT_AND_FREE)
+	if (way == FREE_WHILE_IT_ENDS) {
+		stub_config.early = false;
+		for (int i = 0; i < 3; i++)
+			post_send(&w.a, w.a.ep, 4 + i, SHORT); /* one has no Receive */
+		must(dat_ep_disconnect(w.a.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	}
+	if (way == FREE || way == DISCONNECT_AND_FREE || way == FREE_WHILE_IT_ENDS)
 		must(dat_ep_free(w.a.ep));
 	if (way == RESET) {
 		must(dat_ep_disconnect(w.a.ep, DAT_CLOSE_ABRUPT_FLAG));
@@ -125,6 +132,49 @@ START_TEST(an_end_before_the_last_message_of_the_connection_is_told_after_it)
 }
 END_TEST
 
+/* The QP is destroyed when the last message comes: the id, which ends the connection, has none. */
+START_TEST(an_Endpoint_that_is_freed_before_the_last_message_ends_its_connection)
+{
+	int before;
+
+	accept_in_part();
+	must(dat_ep_disconnect(w.b.ep, DAT_CLOSE_ABRUPT_FLAG));
+	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	must(dat_ep_free(w.b.ep));
+	w.b.ep = NO_HANDLE;
+	expect_no_event(w.a.connect);
+	before = stub_objects();
+	stub_resend();
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	stub_await_objects(before - 2);
+}
+END_TEST
+
+static const enum rdma_cm_event_type ends_of_waiting[] = {
+	RDMA_CM_EVENT_REJECTED,      RDMA_CM_EVENT_CONNECT_ERROR, RDMA_CM_EVENT_UNREACHABLE,
+	RDMA_CM_EVENT_TIMEWAIT_EXIT, RDMA_CM_EVENT_DISCONNECTED,
+};
+
+/* The id of the freed Endpoint is kept for the peer, which may have gone. */
+START_TEST(an_id_that_waits_for_its_peer_goes_with_any_end)
+{
+	DAT_CR_HANDLE cr;
+	int before;
+
+	w.a.ep = plain_ep(&w.a);
+	w.b.ep = plain_ep(&w.b);
+	cr = request(w.a.ep, &w.b, QUAL);
+	stub_config.lose = STUB_REP;
+	stub_config.resends = false;
+	must(dat_cr_accept(cr, w.b.ep, 0, NULL));
+	must(dat_ep_disconnect(w.b.ep, DAT_CLOSE_ABRUPT_FLAG));
+	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	before = stub_objects();
+	stub_cm_event(ends_of_waiting[_i], 0, false);
+	stub_await_objects(before - 1);
+}
+END_TEST
+
 START_TEST(a_connection_whose_peer_rejects_it_late_is_disconnected)
 {
 	accept_in_part();
@@ -165,6 +215,83 @@ START_TEST(a_late_rejection_may_follow_a_flush)
 	ck_assert(event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED ||
 		  event.event_number == DAT_CONNECTION_EVENT_BROKEN);
 	expect_state(w.a.ep, DAT_EP_STATE_DISCONNECTED);
+}
+END_TEST
+
+/* A completion that the test makes of the oldest Receive of the QP; no event tells of it. */
+static void complete_oldest(struct stub_qp *qp, enum ibv_wc_status status)
+{
+	struct ibv_wc wc = { .status = status, .opcode = IBV_WC_RECV, .qp_num = qp->v.qp_num };
+
+	stub_lock();
+	wc.wr_id = qp->own.at[qp->own.get++ & qp->own.mask].wr_id;
+	stub_complete((struct stub_cq *)qp->v.recv_cq, &wc, false);
+	stub_unlock();
+}
+
+static void flush_now(bool now)
+{
+	stub_lock();
+	stub_config.flush_polls = now ? 0 : 1 << 30;
+	stub_unlock();
+}
+
+/* The error has not been polled when the event comes: a disconnect, or a late rejection. */
+START_TEST(an_error_tells_the_cause_of_an_end_better_than_its_event)
+{
+	if (_i)
+		accept_in_part();
+	else
+		plain_pair();
+	post_recv(&w.a, w.a.ep, 0);
+	complete_oldest(receiving_qp(), IBV_WC_LOC_LEN_ERR);
+	stub_config.lose = STUB_NONE;
+	must(dat_ep_free(w.b.ep));
+	w.b.ep = DAT_HANDLE_NULL;
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_BROKEN);
+	expect_dto(w.a.recv, w.a.ep, 0, DAT_DTO_ERR_LOCAL_LENGTH);
+}
+END_TEST
+
+/* The end is in progress while two causes of it come, one after the other. */
+START_TEST(the_first_cause_of_an_end_that_is_known_is_the_one_that_is_told)
+{
+	struct stub_qp *qp;
+
+	plain_pair();
+	post_recvs(&w.a, w.a.ep, 0, 2);
+	qp = receiving_qp();
+	flush_now(false);
+	if (_i) {
+		/* The flush says only that there is an end. */
+		complete_oldest(qp, IBV_WC_WR_FLUSH_ERR);
+		expect_dto(w.a.recv, w.a.ep, 0, DAT_DTO_ERR_FLUSHED);
+		expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+		stub_settle();
+		stub_async(IBV_EVENT_QP_FATAL, qp);
+	} else {
+		stub_async(IBV_EVENT_QP_FATAL, qp);
+		expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	}
+	stub_settle();
+	flush_now(true);
+	expect_connection(w.a.connect, w.a.ep,
+			  _i ? DAT_CONNECTION_EVENT_DISCONNECTED : DAT_CONNECTION_EVENT_BROKEN);
+}
+END_TEST
+
+static const int ends[] = { -ETIMEDOUT, -ENETUNREACH };
+
+/* A message has told of the connection, and the kernel has given up before it hears of that. */
+START_TEST(a_connection_whose_last_message_never_comes_is_broken)
+{
+	accept_in_part();
+	stub_fail("rdma_notify", 1, EINVAL, true);
+	post_recv(&w.b, w.b.ep, 0);
+	message_passes();
+	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	stub_cm_event(RDMA_CM_EVENT_UNREACHABLE, ends[_i], false);
+	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_BROKEN);
 }
 END_TEST
 
@@ -406,7 +533,7 @@ END_TEST
 /* ---- private data ---- */
 
 /* 56 bytes of a peer of another kind, of which the last looks like a length of libdat. */
-static const uint8_t lengths[] = { 0, 20, 53, 54 };
+static const uint8_t lengths[] = { 0, 20, 53, 54, 56, 100, 127 };
 
 START_TEST(A5_private_data_of_another_kind_of_peer_is_whole)
 {
@@ -422,6 +549,48 @@ START_TEST(A5_private_data_of_another_kind_of_peer_is_whole)
 	must(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
 	ck_assert_int_eq(param.private_data_size, 56);
 	ck_assert_mem_eq(param.private_data, data, 56);
+	must(dat_cr_reject(cr));
+}
+END_TEST
+
+/* No more than an adapter says that there may be. */
+START_TEST(A5_private_data_of_another_kind_of_peer_is_cut)
+{
+	uint8_t data[255];
+	DAT_CR_PARAM param;
+	DAT_CR_HANDLE cr;
+
+	stub_config.iwarp = _i;
+	setup_sides();
+	memset(data, 7, sizeof(data));
+	stub_config.foreign = data;
+	stub_config.foreign_size = _i ? 255 : 100;
+	w.a.ep = plain_ep(&w.a);
+	cr = request(w.a.ep, &w.b, QUAL);
+	must(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
+	ck_assert_int_eq(param.private_data_size, _i ? 196 : 56);
+	must(dat_cr_reject(cr));
+}
+END_TEST
+
+/* Up to the most, and where the mark behind the data has no room. */
+START_TEST(A5_private_data_arrives_with_its_size)
+{
+	const DAT_COUNT size = _i < 2 ? _i : 50 + _i;
+	uint8_t data[64];
+	DAT_CR_PARAM param;
+	DAT_CR_HANDLE cr;
+
+	memset(data, 7, sizeof(data));
+	w.a.ep = plain_ep(&w.a);
+	(void)listen_at(&w.b, QUAL);
+	must(dat_ep_connect(w.a.ep, address(&w.b), QUAL, DAT_TIMEOUT_INFINITE, size, data,
+			    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+	cr = expect_event(w.b.cr, DAT_CONNECTION_REQUEST_EVENT)
+		     .event_data.cr_arrival_event_data.cr_handle;
+	must(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
+	ck_assert_int_eq(param.private_data_size, size);
+	ck_assert(size == 0 || memcmp(param.private_data, data, (size_t)size) == 0);
 	must(dat_cr_reject(cr));
 }
 END_TEST
@@ -529,13 +698,25 @@ static void fill(Suite *suite)
 		 setup_on_infiniband);
 	unit_add(suite, an_end_before_the_last_message_of_the_connection_is_told_after_it, 2,
 		 setup_on_infiniband);
+	unit_add(suite, an_Endpoint_that_is_freed_before_the_last_message_ends_its_connection, 1,
+		 setup_on_infiniband);
+	unit_add(suite, an_id_that_waits_for_its_peer_goes_with_any_end, COUNT(ends_of_waiting),
+		 setup_on_infiniband);
 	unit_add(suite, a_connection_whose_peer_rejects_it_late_is_disconnected, 1,
+		 setup_on_infiniband);
+	unit_add(suite, an_error_tells_the_cause_of_an_end_better_than_its_event, 2,
+		 setup_on_infiniband);
+	unit_add(suite, the_first_cause_of_an_end_that_is_known_is_the_one_that_is_told, 2,
+		 setup_on_infiniband);
+	unit_add(suite, a_connection_whose_last_message_never_comes_is_broken, COUNT(ends),
 		 setup_on_infiniband);
 	unit_add(suite, a_late_rejection_may_follow_a_flush, 1, setup_on_infiniband);
 	unit_add(suite, a_device_may_be_removed_before_there_is_a_connection, 1,
 		 setup_on_infiniband);
 	unit_add(suite, A5_private_data_of_another_kind_of_peer_is_whole, COUNT(lengths),
 		 setup_on_infiniband);
+	unit_add(suite, A5_private_data_of_another_kind_of_peer_is_cut, 2, setup_fabric);
+	unit_add(suite, A5_private_data_arrives_with_its_size, 6, setup_on_infiniband);
 	unit_add(suite, private_data_of_another_peer_loses_a_byte_only_if_libdat_could_have_sent_it,
 		 1, setup_on_infiniband);
 	unit_test(suite, five_hundred_requests_at_once_all_arrive);

@@ -73,6 +73,26 @@ START_TEST(an_EP_that_was_not_answered_is_freed_at_once)
 }
 END_TEST
 
+/* The answer that is missing is that to the request, and not an earlier one to the name. */
+START_TEST(an_EP_whose_name_was_asked_for_twice_is_freed_at_once_as_well)
+{
+	DAT_EP_HANDLE ep;
+	DAT_CR_HANDLE cr;
+
+	plain_pair();
+	stub_config.unresolved_addr = _i == 0;
+	stub_config.unresolved_route = _i == 1;
+	cr = ask(false, &ep);
+	ck_assert_int_eq(stub_config.unresolved_addr + stub_config.unresolved_route, 0);
+	stub_hold(true);
+	must(dat_ep_free(ep));
+	stub_await_held(1);
+	others_go_on();
+	must(dat_cr_reject(cr));
+	let_go();
+}
+END_TEST
+
 /* The first is being destroyed, by a thread of the library's, while the others follow. */
 START_TEST(EPs_that_were_not_answered_are_freed_in_a_row)
 {
@@ -110,6 +130,10 @@ START_TEST(an_EP_that_gave_up_asking_can_be_used_again_at_once)
 	must(dat_ep_reset(ep));
 	b = plain_ep(&w.b);
 	connect_eps(&w.a, ep, &w.b, b);
+	if (!_i)
+		post_recv(&w.a, ep, 4);
+	post_send(&w.b, b, 5, SHORT);
+	expect_dto(w.a.recv, ep, _i ? 8 : 4, DAT_DTO_SUCCESS);
 	others_go_on();
 	must(dat_cr_reject(cr));
 	must(dat_ep_free(ep));
@@ -194,6 +218,27 @@ START_TEST(an_adapter_with_an_EP_that_was_not_answered_is_closed_at_once)
 }
 END_TEST
 
+/* The peer has not heard of the end, and never will. */
+START_TEST(an_id_that_waits_for_its_peer_goes_with_the_last_adapter)
+{
+	int closed;
+
+	side_close(&w.a);
+	side_close(&w.b);
+	closed = stub_objects();
+	side_open(&w.a, "emu0");
+	side_open(&w.b, "emu1");
+	plain_pair();
+	stub_config.lose = STUB_DREQ;
+	stub_config.resends = false;
+	must(dat_ep_free(w.a.ep));
+	side_close(&w.a);
+	side_close(&w.b);
+	stub_await_objects(closed);
+	ck_assert_int_eq(stub_objects(), closed);
+}
+END_TEST
+
 static struct stub_qp *asking_qp(void)
 {
 	struct stub_qp *qp = NULL;
@@ -270,10 +315,12 @@ END_TEST
 static void fill(Suite *suite)
 {
 	unit_test_loop(suite, an_EP_that_was_not_answered_is_freed_at_once, 2);
+	unit_test_loop(suite, an_EP_whose_name_was_asked_for_twice_is_freed_at_once_as_well, 2);
 	unit_test(suite, EPs_that_were_not_answered_are_freed_in_a_row);
 	unit_test_loop(suite, an_EP_that_gave_up_asking_can_be_used_again_at_once, 2);
 	unit_test_loop(suite, a_request_that_was_given_up_a_moment_ago_is_accepted_in_vain, 2);
 	unit_test_loop(suite, an_adapter_with_an_EP_that_was_not_answered_is_closed_at_once, 2);
+	unit_test(suite, an_id_that_waits_for_its_peer_goes_with_the_last_adapter);
 	unit_test(suite, no_completion_is_left_of_an_EP_that_is_gone);
 	unit_test(suite, what_comes_late_for_an_EP_that_is_gone_is_dropped);
 }

@@ -565,6 +565,24 @@ START_TEST(A2a_a_stream_that_joins_wakes_with_every_completion)
 }
 END_TEST
 
+/* None has been looked at before, and one poll does not take all. */
+START_TEST(E1_a_resize_counts_more_completions_than_one_poll_takes)
+{
+	enum {
+		MANY = 20
+	};
+
+	plain_pair();
+	for (int i = 0; i < MANY; i++) {
+		post_recv(&w.b, w.b.ep, i % 8);
+		post_send(&w.a, w.a.ep, i % 8, SHORT);
+	}
+	must_fail(dat_evd_resize(w.b.recv, MANY - 1), DAT_INVALID_STATE, ANY_SUBTYPE);
+	must(dat_evd_resize(w.b.recv, MANY));
+	ck_assert_int_eq(drain(w.b.recv), MANY);
+}
+END_TEST
+
 /* iWARP devices have no solicited events: every completion is checked. */
 START_TEST(on_iWARP_every_completion_is_told)
 {
@@ -622,6 +640,7 @@ static void fill(Suite *suite)
 		 setup_on_infiniband);
 	unit_add(suite, A2a_a_stream_that_joins_wakes_with_every_completion, 1,
 		 setup_on_infiniband);
+	unit_test(suite, E1_a_resize_counts_more_completions_than_one_poll_takes);
 	unit_add(suite, on_iWARP_every_completion_is_told, 1, setup_on_iwarp);
 }
 

@@ -179,6 +179,15 @@ START_TEST(a_message_without_an_answer_has_so_many_retries_that_every_device_cou
 }
 END_TEST
 
+/* The kernel's default, the longest, would delay a Send before its Receive by 655 ms. */
+START_TEST(a_message_without_a_Receive_is_sent_again_soon)
+{
+	plain_pair();
+	ck_assert_int_eq(qp_of(&w.a)->rnr_timer, 12);
+	ck_assert_int_eq(qp_of(&w.b)->rnr_timer, 12);
+}
+END_TEST
+
 START_TEST(what_the_user_did_not_name_is_left_to_the_kernel)
 {
 	plain_pair();
@@ -239,6 +248,19 @@ START_TEST(E11_an_option_that_the_kernel_does_not_have_is_said)
 }
 END_TEST
 
+START_TEST(an_option_that_a_request_refuses_fails_the_call_and_leaves_nothing)
+{
+	int before;
+
+	w.a.ep = plain_ep(&w.a);
+	before = stub_objects();
+	stub_fail("rdma_set_option", 1, EINVAL, true);
+	ck_assert_int_ne(try_connect(w.a.ep, &w.b, QUAL, DAT_TIMEOUT_INFINITE), DAT_SUCCESS);
+	ck_assert_int_eq(stub_objects(), before);
+	expect_state(w.a.ep, DAT_EP_STATE_UNCONNECTED);
+}
+END_TEST
+
 /* The adapter took the option, and the id of a connection does not: the connection fails. */
 START_TEST(an_option_that_a_connection_refuses_fails_it)
 {
@@ -270,9 +292,12 @@ static void fill(Suite *suite)
 	unit_add(suite,
 		 a_message_without_an_answer_has_so_many_retries_that_every_device_counts_them, 1,
 		 setup_on_infiniband);
+	unit_add(suite, a_message_without_a_Receive_is_sent_again_soon, 1, setup_on_infiniband);
 	unit_add(suite, E11_a_value_that_is_no_such_number_is_said, COUNT(garbage), setup_fabric);
 	unit_add(suite, E11_an_option_that_the_kernel_does_not_have_is_said, COUNT(options),
 		 setup_fabric);
+	unit_add(suite, an_option_that_a_request_refuses_fails_the_call_and_leaves_nothing, 1,
+		 setup_service);
 	unit_add(suite, an_option_that_a_connection_refuses_fails_it, 1, setup_service);
 }
 

@@ -273,6 +273,25 @@ START_TEST(a_greeting_that_overtakes_the_answer_comes_after_ESTABLISHED)
 }
 END_TEST
 
+/* The stream breaks before the answer is read. */
+START_TEST(a_flush_does_not_overtake_the_greetings_before_it)
+{
+	struct stub_qp *qp;
+
+	accept_and_greet(false);
+	post_recv(&w.a, w.a.ep, 5);
+	qp = newest_qp();
+	stub_to_error(qp);
+	stub_to_error(qp->peer);
+	expect_no_event(w.a.recv);
+	stub_resend();
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	expect_dto(w.a.recv, w.a.ep, 0, DAT_DTO_SUCCESS);
+	expect_dto(w.a.recv, w.a.ep, 1, DAT_DTO_SUCCESS);
+	expect_dto(w.a.recv, w.a.ep, 5, DAT_DTO_ERR_FLUSHED);
+}
+END_TEST
+
 /* Its buffers are not lost: of an SRQ they have to come back. */
 START_TEST(a_greeting_that_overtakes_the_end_of_the_attempt_is_there)
 {
@@ -318,6 +337,7 @@ static void fill(Suite *suite)
 	unit_test(suite, a_connection_that_the_device_knows_of_is_established);
 	unit_add(suite, a_greeting_that_overtakes_the_answer_comes_after_ESTABLISHED, 2,
 		 setup_nothing);
+	unit_add(suite, a_flush_does_not_overtake_the_greetings_before_it, 1, setup_nothing);
 	unit_add(suite, a_greeting_that_overtakes_the_end_of_the_attempt_is_there, 2,
 		 setup_nothing);
 	unit_add(suite, Q4_a_greeting_to_an_Endpoint_that_is_freed_gives_its_buffers_back, 2,

@@ -269,6 +269,44 @@ START_TEST(a_CQ_does_not_grow_with_Endpoints_that_are_gone)
 }
 END_TEST
 
+/* Receives of an SRQ count once on each EVD, as long as an Endpoint of the SRQ completes there. */
+START_TEST(a_CQ_does_not_grow_with_Endpoints_of_an_SRQ_that_are_gone)
+{
+	DAT_SRQ_HANDLE srq = make_srq(&w.b, 64, DAT_SRQ_LW_DEFAULT);
+	DAT_EVD_HANDLE first = w.b.recv, second = make_evd(&w.b, 64, DAT_EVD_DTO_FLAG);
+	DAT_EP_HANDLE ep[2];
+	uint32_t recvs = 0;
+
+	for (int i = 0; i < 100; i++) {
+		w.b.recv = first;
+		ep[0] = srq_ep(&w.b, srq);
+		if (i == 0)
+			recvs = depth_of(newest_qp()->v.recv_cq);
+		ck_assert_uint_eq(depth_of(newest_qp()->v.recv_cq), recvs);
+		w.b.recv = _i ? second : first;
+		ep[1] = srq_ep(&w.b, srq);
+		must(dat_ep_free(ep[0]));
+		must(dat_ep_free(ep[1]));
+	}
+	w.b.recv = first;
+}
+END_TEST
+
+/* Another Endpoint of the SRQ has an EVD that is long enough. */
+START_TEST(E9_each_EVD_of_an_SRQ_is_guarded)
+{
+	w.b.srq = make_srq(&w.b, 4 * LENGTH, DAT_SRQ_LW_DEFAULT);
+	(void)srq_ep(&w.b, w.b.srq);
+	w.b.recv = make_evd(&w.b, LENGTH, DAT_EVD_DTO_FLAG);
+	w.a.ep = plain_ep(&w.a);
+	w.b.ep = srq_ep(&w.b, w.b.srq);
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+	post_srqs(&w.b, 0, LENGTH + 1);
+	send_some(LENGTH + 1);
+	expect_overflow_told();
+}
+END_TEST
+
 static const char *const no_vectors[] = { "", "4", "-1", "2x", "spread", "99999999999999999999" };
 
 START_TEST(a_completion_vector_that_the_device_does_not_have_is_said)
@@ -299,6 +337,8 @@ static void fill(Suite *suite)
 	unit_test(suite, E9_an_overflow_after_a_wait_is_told_though_nobody_looks);
 	unit_test(suite, E9_a_resized_EVD_is_guarded_by_its_new_length);
 	unit_test(suite, a_CQ_does_not_grow_with_Endpoints_that_are_gone);
+	unit_test_loop(suite, a_CQ_does_not_grow_with_Endpoints_of_an_SRQ_that_are_gone, 2);
+	unit_test(suite, E9_each_EVD_of_an_SRQ_is_guarded);
 	unit_test(suite, the_CQs_of_a_process_take_turns_at_the_completion_vectors);
 	unit_add(suite, all_CQs_are_at_the_completion_vector_that_the_user_named, 1,
 		 setup_at_vector_2);

@@ -3,6 +3,8 @@
  * Endpoints that are modified before they are connected, on the device of tests/stubverbs: the
  * verbs QP, its CQs and what libdat counts about them are those of the new attributes.
  */
+#include <errno.h>
+
 #include "tests/stubverbs/stub.h"
 #include "tests/support/support.h"
 
@@ -74,6 +76,54 @@ START_TEST(M3_Receives_that_are_posted_survive_the_change)
 		ck_assert(slot_holds(&w.b, i, i, SHORT));
 		expect_dto(w.a.request, w.a.ep, i, DAT_DTO_SUCCESS);
 	}
+}
+END_TEST
+
+START_TEST(M3_a_Receive_of_several_segments_survives_the_change)
+{
+	DAT_LMR_TRIPLET parts[2] = { segment(&w.b, 0, 4), segment(&w.b, 1, SHORT) };
+
+	w.a.ep = ep_with(&w.a, FEW);
+	w.b.ep = ep_with(&w.b, FEW);
+	must(dat_ep_post_recv(w.b.ep, 2, parts, cookie(0), DAT_COMPLETION_DEFAULT_FLAG));
+	modify(w.b.ep, MANY);
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+	post_send(&w.a, w.a.ep, 0, SHORT);
+	expect_dto(w.b.recv, w.b.ep, 0, DAT_DTO_SUCCESS);
+}
+END_TEST
+
+/* The change flushes the Receives in silence, and posts them again. */
+START_TEST(M3_what_is_flushed_after_the_change_is_told)
+{
+	w.a.ep = ep_with(&w.a, FEW);
+	w.b.ep = ep_with(&w.b, FEW);
+	post_recvs(&w.b, w.b.ep, 0, 2);
+	modify(w.b.ep, MANY);
+	expect_no_event(w.b.recv);
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+	disconnect_pair();
+	for (int i = 0; i < 2; i++)
+		expect_dto(w.b.recv, w.b.ep, i, DAT_DTO_ERR_FLUSHED);
+}
+END_TEST
+
+/* The QP cannot be made: the Endpoint is as before, its EVD included. */
+START_TEST(M3_a_change_that_fails_changes_nothing)
+{
+	DAT_EP_PARAM param;
+
+	w.a.ep = ep_with(&w.a, FEW);
+	w.b.ep = ep_with(&w.b, FEW);
+	post_recv(&w.b, w.b.ep, 0);
+	param.recv_evd_handle = make_evd(&w.b, MANY, DAT_EVD_DTO_FLAG);
+	stub_fail("ibv_create_qp", 1, ENOMEM, true);
+	ck_assert_int_ne(dat_ep_modify(w.b.ep, DAT_EP_FIELD_RECV_EVD_HANDLE, &param), DAT_SUCCESS);
+	stub_fail("ibv_create_qp", 0, 0, false);
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+	post_send(&w.a, w.a.ep, 1, SHORT);
+	expect_dto(w.b.recv, w.b.ep, 0, DAT_DTO_SUCCESS);
+	expect_no_event(param.recv_evd_handle);
 }
 END_TEST
 
@@ -188,11 +238,75 @@ START_TEST(the_device_is_told_of_the_Reads_that_were_agreed_on)
 }
 END_TEST
 
+/* The number of Reads in each direction, as the device and the program are told of them. */
+START_TEST(each_side_has_the_Reads_of_its_own_direction)
+{
+	DAT_EP_ATTR attr = ep_attr();
+	struct stub_qp *qp;
+
+	attr.max_rdma_read_in = 3;
+	attr.max_rdma_read_out = 2;
+	w.a.ep = plain_ep_with(&w.a, &attr);
+	attr.max_rdma_read_in = 2;
+	attr.max_rdma_read_out = 1;
+	w.b.ep = plain_ep_with(&w.b, &attr);
+	qp = newest_qp();
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+	ck_assert_int_eq(qp->reads_in, 2);
+	ck_assert_int_eq(qp->reads_out, 1);
+}
+END_TEST
+
+/* A side with the default limits takes those of the other. */
+START_TEST(default_limits_fit_the_Reads_of_the_side_that_accepts)
+{
+	DAT_EP_ATTR attr = ep_attr();
+	DAT_EP_PARAM param;
+
+	must(dat_ep_create(w.a.ia, w.a.pz, w.a.recv, w.a.request, w.a.connect, NULL, &w.a.ep));
+	attr.max_rdma_read_in = 1;
+	attr.max_rdma_read_out = 3;
+	w.b.ep = plain_ep_with(&w.b, &attr);
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+	must(dat_ep_query(w.a.ep, DAT_EP_FIELD_EP_ATTR_ALL, &param));
+	ck_assert_int_ge(param.ep_attr.max_rdma_read_in, 3);
+	ck_assert_int_le(param.ep_attr.max_rdma_read_out, 1);
+}
+END_TEST
+
+/* What the kernel allows comes of the request, which asked for none. */
+START_TEST(the_accepting_side_can_be_read_from_if_its_answer_says_so)
+{
+	DAT_EP_ATTR attr = ep_attr();
+	struct stub_qp *qp;
+
+	must(dat_ep_create(w.a.ia, w.a.pz, w.a.recv, w.a.request, w.a.connect, NULL, &w.a.ep));
+	attr.max_rdma_read_in = _i;
+	w.b.ep = plain_ep_with(&w.b, &attr);
+	qp = newest_qp();
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+	ck_assert_int_eq((qp->access & IBV_ACCESS_REMOTE_READ) != 0, _i > 0);
+}
+END_TEST
+
+static void setup_on_infiniband(void)
+{
+	stub_config.iwarp = false;
+	setup_sides();
+}
+
 static void fill(Suite *suite)
 {
 	unit_test_loop(suite, M3_the_queues_of_the_device_have_the_new_size, 2);
 	unit_test(suite, the_device_is_told_of_the_Reads_that_were_agreed_on);
+	unit_add(suite, each_side_has_the_Reads_of_its_own_direction, 1, setup_on_infiniband);
+	unit_test(suite, default_limits_fit_the_Reads_of_the_side_that_accepts);
+	unit_add(suite, the_accepting_side_can_be_read_from_if_its_answer_says_so, 2,
+		 setup_on_infiniband);
 	unit_test(suite, M3_Receives_that_are_posted_survive_the_change);
+	unit_test(suite, M3_a_Receive_of_several_segments_survives_the_change);
+	unit_test(suite, M3_what_is_flushed_after_the_change_is_told);
+	unit_test(suite, M3_a_change_that_fails_changes_nothing);
 	unit_test_loop(suite, H6_a_watermark_survives_the_change, 2);
 	unit_test_loop(suite, H6_a_watermark_stays_when_another_leaves_its_EVD, 2);
 	unit_test_loop(suite, H6_an_EVD_is_not_watched_any_more_when_no_watermark_is_left, 3);

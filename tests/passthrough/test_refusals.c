@@ -57,6 +57,17 @@ static DAT_RETURN create_ep(void)
 	return dat_ep_create(w.a.ia, w.a.pz, w.a.recv, w.a.request, w.a.connect, &attr, &ep);
 }
 
+/* Each time by more than the CQ has room for. */
+static DAT_RETURN lengthen_evd(void)
+{
+	static DAT_COUNT length = 2048;
+	DAT_RETURN ret = dat_evd_resize(w.a.recv, length);
+
+	if (ret == DAT_SUCCESS)
+		length *= 2;
+	return ret;
+}
+
 static DAT_RETURN listen_somewhere(void)
 {
 	DAT_CONN_QUAL qual;
@@ -73,14 +84,19 @@ static const struct {
 	{ "ibv_create_comp_channel", EMFILE, create_evd },
 	{ "ibv_create_cq", ENOMEM, create_evd },
 	{ "ibv_create_cq", EINVAL, create_evd },
+	{ "ibv_resize_cq", ENOMEM, lengthen_evd },
 	{ "ibv_alloc_pd", ENOMEM, create_pz },
 	{ "ibv_reg_mr", ENOMEM, create_lmr },
 	{ "ibv_reg_mr", EFAULT, create_lmr },
 	{ "ibv_alloc_mw", ENOMEM, create_rmr },
 	{ "ibv_create_srq", ENOMEM, create_srq },
 	{ "ibv_create_qp", ENOMEM, create_ep },
+	{ "rdma_init_qp_attr", EIO, create_ep },
+	{ "ibv_modify_qp", EIO, create_ep },
 	{ "rdma_create_id", ENOMEM, listen_somewhere },
 	{ "rdma_create_id", EMFILE, listen_somewhere },
+	{ "rdma_bind_addr", ENOMEM, listen_somewhere },
+	{ "rdma_listen", ENOMEM, listen_somewhere },
 };
 
 /* G2: a failed creation leaves nothing behind, and succeeds once there is room again. */

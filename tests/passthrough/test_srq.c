@@ -70,10 +70,84 @@ START_TEST(Q4_a_reset_Endpoint_gives_back_what_it_took_from_its_SRQ)
 {
 	stub_config = *stub_profile(devices[_i]);
 	half_arrived();
+	for (int i = 1; i < SIZE; i++) {
+		must(dat_ep_disconnect(w.b.ep, DAT_CLOSE_ABRUPT_FLAG));
+		expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+		expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+		must(dat_ep_reset(w.b.ep));
+		must(dat_ep_reset(w.a.ep));
+		srq_counts(w.b.srq, SIZE, SIZE - i, SIZE - i);
+		connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+		stub_half_message(&srq_qp()->v);
+	}
+}
+END_TEST
+
+/* Of the side that asks as well; or of the one that accepts, before it has heard from the peer. */
+START_TEST(Q4_either_side_gives_back_what_it_took_from_its_SRQ)
+{
+	DAT_CR_HANDLE cr;
+
+	stub_config = *stub_profile(devices[0]);
+	w.a.ep = plain_ep(&w.a);
+	w.b.srq = make_srq(&w.b, SIZE, DAT_SRQ_LW_DEFAULT);
+	w.b.ep = srq_ep(&w.b, w.b.srq);
+	post_srqs(&w.b, 0, SIZE);
+	if (_i) {
+		cr = request(w.a.ep, &w.b, QUAL);
+		stub_config.quiet_accept = true;
+		must(dat_cr_accept(cr, w.b.ep, 0, NULL));
+		expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	} else {
+		connect_eps(&w.b, w.b.ep, &w.a, w.a.ep);
+	}
+	stub_half_message(&srq_qp()->v);
+	must(dat_ep_free(w.b.ep));
+	w.b.ep = NO_HANDLE;
+	srq_counts(w.b.srq, SIZE, SIZE - 1, SIZE - 1);
+}
+END_TEST
+
+/* What it took is flushed, and the device has said that this was the last. */
+START_TEST(an_Endpoint_has_given_back_what_it_took_when_its_end_is_told)
+{
+	stub_config.flush_polls = 1;
+	stub_config.last_wqe_polls = 2;
+	half_arrived();
 	must(dat_ep_disconnect(w.b.ep, DAT_CLOSE_ABRUPT_FLAG));
 	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
-	must(dat_ep_reset(w.b.ep));
-	srq_counts(w.b.srq, SIZE, SIZE - 1, SIZE - 1);
+	stub_lock();
+	ck_assert(!srq_qp()->flushing);
+	stub_unlock();
+	expect_dto(w.b.recv, w.b.ep, 0, DAT_DTO_ERR_FLUSHED);
+}
+END_TEST
+
+/* The messages before were dequeued, and are in neither count. */
+START_TEST(H6_a_watermark_counts_what_an_SRQ_brings_from_its_setting_on)
+{
+	DAT_COUNT nmore;
+	DAT_EVENT event;
+
+	srq_pair(SIZE);
+	post_srqs(&w.b, 0, SIZE);
+	for (int i = 0; i < 4; i++) {
+		post_send(&w.a, w.a.ep, i, SHORT);
+		must(dat_evd_dequeue(w.b.recv, &event));
+	}
+	must(dat_ep_set_watermark(w.b.ep, 1, DAT_WATERMARK_INFINITE));
+	post_send(&w.a, w.a.ep, 4, SHORT);
+	post_send(&w.a, w.a.ep, 5, SHORT);
+	must(dat_evd_wait(w.b.async, DAT_TIMEOUT_INFINITE, 1, &event, &nmore));
+	ck_assert_int_eq(event.event_number, DAT_ASYNC_EP_SOFT_HIGH_WATERMARK);
+}
+END_TEST
+
+START_TEST(an_answer_says_that_the_Endpoint_has_an_SRQ)
+{
+	srq_pair(SIZE);
+	ck_assert(srq_qp()->srq_told);
+	ck_assert(!srq_qp()->peer->srq_told);
 }
 END_TEST
 
@@ -280,12 +354,23 @@ static void setup_nothing(void)
 {
 }
 
+static void setup_on_infiniband(void)
+{
+	stub_config.iwarp = false;
+	setup_sides();
+}
+
 static void fill(Suite *suite)
 {
 	unit_test_loop(suite, Q4_a_freed_Endpoint_gives_back_what_it_took_from_its_SRQ,
 		       COUNT(devices));
 	unit_test_loop(suite, Q4_a_reset_Endpoint_gives_back_what_it_took_from_its_SRQ,
 		       COUNT(devices));
+	unit_test_loop(suite, Q4_either_side_gives_back_what_it_took_from_its_SRQ, 2);
+	unit_add(suite, an_Endpoint_has_given_back_what_it_took_when_its_end_is_told, 1,
+		 setup_on_infiniband);
+	unit_test(suite, H6_a_watermark_counts_what_an_SRQ_brings_from_its_setting_on);
+	unit_add(suite, an_answer_says_that_the_Endpoint_has_an_SRQ, 1, setup_on_infiniband);
 	unit_test(suite, five_hundred_connections_leave_no_object_and_no_Receive_behind);
 	unit_test(suite, the_device_gets_no_empty_segment);
 	unit_add(suite, Z3_growth_that_the_device_refuses_is_refused_after_a_shrink_too, 1,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cm_connect.c - calls of a connection, and its other ends: cm.h. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "cm.h"
 
@@ -61,6 +62,17 @@ int rdma_reject(struct rdma_cm_id *base, const void *data, uint8_t size)
 	return 0;
 }
 
+/* librdmacm moves the QP of the id to the error state: it has to exist. */
+static void check_qp(const struct ibv_qp *qp)
+{
+	for (uint32_t i = 0; qp; i++) {
+		if (i == STUB_QP)
+			abort();
+		if (stub_qp_by_number(i) && &stub_qp_by_number(i)->v == qp)
+			return;
+	}
+}
+
 /*
  * On InfiniBand the caller gets its event only after the peer has answered, and without a
  * connection nothing is sent and the call succeeds.
@@ -72,6 +84,7 @@ int rdma_disconnect(struct rdma_cm_id *base)
 	if (cm_refused("rdma_disconnect"))
 		return -1;
 	stub_lock();
+	check_qp(base->qp);
 	if ((!id->open && !id->heard) || id->hung_up) {
 		if (!stub_config.iwarp)
 			cm_to_error(id);
@@ -131,7 +144,7 @@ void stub_cm_event(enum rdma_cm_event_type type, int status, bool asker)
 
 	stub_lock();
 	for (id = cm_ids; id; id = id->next) {
-		if (!(asker ? id->asked : id->peer && id->peer->asked))
+		if (!(asker ? id->asked : id->peer && !id->asked && !id->open))
 			continue;
 		if (asker)
 			cm_set_asked(id, false);

@@ -71,7 +71,8 @@ static void on_request(struct stub_id *id, const struct rdma_conn_param *param)
 	event->v.listen_id = &at->v;
 	put_param(event, param);
 	if (stub_config.foreign)
-		cm_put_data(event, stub_config.foreign, 56);
+		cm_put_data(event, stub_config.foreign,
+			    stub_config.foreign_size ? stub_config.foreign_size : 56);
 }
 
 /*
@@ -129,6 +130,7 @@ static void on_reply(struct stub_id *id, const struct rdma_conn_param *param)
 	other->retries = own->retries = peer->retries;
 	if (peer->ack_timeout >= 0)
 		other->ack_timeout = peer->ack_timeout;
+	own->srq_told = param->srq;
 	stub_connect(other, own);
 	id->connected = peer->connected = true;
 	peer->open = true;

@@ -214,8 +214,14 @@ int ibv_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask)
 		return attr->qp_state == IBV_QPS_ERR ? 0 : EINVAL;
 	if (mask & IBV_QP_TIMEOUT)
 		qp->ack_timeout = attr->timeout;
+	if (attr->qp_state == IBV_QPS_INIT)
+		qp->access = (unsigned int)attr->qp_access_flags;
 	if (attr->qp_state == IBV_QPS_RTR)
 		qp->reads_in = attr->max_dest_rd_atomic;
+	if (mask & IBV_QP_MIN_RNR_TIMER)
+		qp->rnr_timer = attr->min_rnr_timer;
+	else if (attr->qp_state == IBV_QPS_RTS)
+		qp->reads_out = attr->max_rd_atomic;
 	if (attr->qp_state == IBV_QPS_ERR) {
 		stub_to_error(qp);
 	} else if (attr->qp_state == IBV_QPS_RESET) {

@@ -78,7 +78,8 @@ struct stub_config {
 	/* iWARP: the bytes of a Write are in place before the next request of its QP, not sooner */
 	bool places_late;
 	int unresolved_addr, unresolved_route; /* so many attempts time out */
-	const uint8_t *foreign; /* 56 bytes that a peer of another kind sends with a request */
+	const uint8_t *foreign; /* 56 bytes that a peer of another kind sends with a request, */
+	uint8_t foreign_size;   /* or so many */
 	int stale;              /* so many requests are taken for an old connection, and rejected */
 	bool blocks;            /* a QP's send queue is counted in blocks of 64 bytes */
 	int vectors;            /* completion vectors; 0: 4 */
@@ -118,7 +119,10 @@ void stub_remove_device(void);
 void stub_hold(bool held);
 /* Waits until n threads are blocked there. */
 void stub_await_held(int n);
-/* An event for the ids that asked and have no answer, or for those that are asked. */
+/*
+ * An event for the ids that asked and have no answer, or for those that are asked and do not know
+ * of a connection.
+ */
 void stub_cm_event(enum rdma_cm_event_type type, int status, bool asker);
 /* Waits until every event of an id is acknowledged, and its reader has come back for the next. */
 void stub_settle(void);
@@ -236,7 +240,11 @@ struct stub_qp {
 	int ece_sets;
 	int ack_timeout; /* -1: not set */
 	int retries;     /* of a packet that is not acknowledged */
-	int reads_in;    /* as ibv_modify_qp set it on the accepting side; 0: not */
+	/* As ibv_modify_qp set them; 0: not. The accepting side's library sets the first three. */
+	int reads_in, reads_out;
+	unsigned int access; /* of the peer */
+	int rnr_timer;
+	bool srq_told; /* the answer of the accepting side says that the QP has an SRQ */
 };
 
 struct stub_mr {
