@@ -200,6 +200,8 @@ pid_t turns_pid_shown(pid_t pid);
 /* The same, but a process that has none yet keeps its own. */
 pid_t turns_pid_known(pid_t pid);
 pid_t turns_pid_meant(pid_t shown);
+/* The same, but a negative one is that of a group. */
+pid_t turns_id_meant(pid_t shown);
 /* The kernel may give the id to another process. */
 void turns_pid_gone(pid_t pid);
 

@@ -68,7 +68,7 @@
 	X(timer_create) X(timer_settime) X(timer_gettime) X(timer_getoverrun) X(timer_delete) \
 	X(alarm) X(ualarm) X(setitimer) X(getitimer) X(pidfd_open) \
 	X(getpid) X(getppid) X(gettid) X(getpgid) X(getpgrp) X(setpgid) X(getsid) X(setsid) \
-	X(tcgetpgrp) X(tcsetpgrp) X(sched_setaffinity) X(sched_getaffinity) \
+	X(tcgetpgrp) X(tcsetpgrp) X(ioctl) X(sched_setaffinity) X(sched_getaffinity) \
 	X(sched_setscheduler) X(sched_getscheduler) X(setpriority) X(getpriority) \
 	X(mkstemp) X(mkstemp64) X(mkostemp) X(mkostemp64) X(mkstemps) X(mkstemps64) \
 	X(mkostemps) X(mkostemps64) X(mkdtemp) \

@@ -117,7 +117,7 @@ static long call_kill(long n, const struct args *a)
 {
 	struct args meant = *a;
 
-	meant.a = a->a < 0 ? -turns_pid_meant((pid_t)-a->a) : turns_pid_meant((pid_t)a->a);
+	meant.a = turns_id_meant((pid_t)a->a);
 	if (n == SYS_tgkill)
 		meant.b = turns_pid_meant((pid_t)a->b);
 	return call_and_tell(n, &meant);
