@@ -269,6 +269,19 @@ bool turns_await_in(int fd);
 /* Wait until something can be written; otherwise as turns_await_in. */
 bool turns_await_out(int fd);
 
+/* ---- turns_pending.c ---- */
+
+/* Is such a signal pending for that thread of this process, and not for the process? */
+bool turns_is_pending(pid_t tid, int sig);
+/* Send this signal to the process, as from its sender. */
+void turns_queue_signal(const siginfo_t *info);
+/*
+ * A timer has at most one signal pending, with the count of the expirations after the first. Take
+ * back a signal of the timer of *info that the calling thread could take, and add its expirations
+ * to the overruns there. Signals of other senders, which are taken with it, are sent again.
+ */
+void turns_take_back(siginfo_t *info);
+
 /* ---- turns_expire.c ---- */
 
 /* A thread has taken a signal of the timer with this id: its overrun count, as the signal says. */
