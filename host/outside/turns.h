@@ -124,9 +124,11 @@ bool turns_before(void);
 bool turns_wait_before(int fd, int ms);
 /* Wait once (outside.h). False: the caller has to block as usual. */
 bool turns_let_others(uint64_t ns, bool descriptor);
+/* A call that does not wait has found nothing: it takes some time, so that a loop of them ends. */
+void turns_found_nothing(void);
 /*
- * The same for a call that signals interrupt, which tests next, and then asks turns_interrupted.
- * wait_fd: it waits for what a descriptor tells, or a child.
+ * As turns_let_others, for a call that signals interrupt, which tests next, and then asks
+ * turns_interrupted. wait_fd: it waits for what a descriptor tells, or a child.
  */
 bool turns_wait_fd(uint64_t ns);
 bool turns_wait_own(uint64_t ns);
@@ -307,6 +309,8 @@ int turns_close_range(unsigned int first, unsigned int last, int flags);
  */
 ssize_t turns_write_by(const void *caller, int fd, const void *from, size_t n);
 ssize_t turns_writev_by(const void *caller, int fd, const struct iovec *iov, int n);
+/* What this socket sends can be read when the call that sends it returns. */
+void turns_send_at_once(int fd);
 
 /* ---- turns_process.c: for calls of the program ---- */
 

@@ -53,8 +53,10 @@ static long wait_for_futex(const struct args *a, bool *real)
 	ns = futex_ns((int)a->b, ts);
 	if (value_of(word) != (uint32_t)a->c)
 		return fail_with(EAGAIN);
-	if (ns == 0)
+	if (ns == 0) {
+		turns_found_nothing();
 		return fail_with(ETIMEDOUT);
+	}
 	*real = !turns_wait_fd(ns);
 	if (*real)
 		return 0;

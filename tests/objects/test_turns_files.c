@@ -24,7 +24,7 @@ START_TEST(a_read_waits_until_there_is_something)
 	if (_i >= 2) {
 		ck_assert_int_eq(take(_i, MSG_DONTWAIT), -1);
 		ck_assert_int_eq(errno, EAGAIN);
-		expect("");
+		expect("wait 2000");
 	}
 	fcntl(wire[0], F_SETFL, O_NONBLOCK);
 	ck_assert_int_eq(take(_i, 0), -1);
@@ -79,7 +79,7 @@ START_TEST(a_write_waits_for_room_and_tells)
 	if (_i >= 2) {
 		ck_assert_int_eq(give(_i, MSG_DONTWAIT), -1);
 		ck_assert_int_eq(errno, EAGAIN);
-		expect("");
+		expect("wait 2000");
 	}
 	fcntl(wire[1], F_SETFL, O_NONBLOCK);
 	ck_assert_int_eq(give(_i, 0), -1);

@@ -3,6 +3,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
+#include <sys/sem.h>
 #include "turns_table.h"
 
 /* ---- sleep, and threads ---- */
@@ -25,7 +26,7 @@ START_TEST(a_sleep_is_of_virtual_time)
 	expect("wait 50000");
 	ts = (struct timespec){ .tv_nsec = 0 };
 	ck_assert_int_eq(nanosleep(&ts, NULL), 0);
-	expect("");
+	expect("wait 2000");
 	ck_assert_int_eq(nanosleep(&bad, NULL), -1);
 	ck_assert_int_eq(errno, EINVAL);
 	ck_assert_int_eq(clock_nanosleep(CLOCK_MONOTONIC, 0, &bad, NULL), EINVAL);
@@ -498,6 +499,119 @@ START_TEST(a_time_that_is_none_is_refused)
 }
 END_TEST
 
+/* ---- calls that do not wait, which programs make in a loop until they find something ---- */
+
+static const struct timespec no_time, long_ago = { .tv_sec = 1 };
+
+static int look_for_signal(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	return sigtimedwait(&set, NULL, &no_time);
+}
+
+static int look_for_child(void)
+{
+	pid_t child = (pid_t)syscall(SYS_fork);
+	siginfo_t info = { 0 };
+	int result;
+
+	if (child == 0) {
+		syscall(SYS_pause);
+		syscall(SYS_exit_group, 0);
+	}
+	result = waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG);
+	syscall(SYS_kill, child, SIGKILL);
+	syscall(SYS_waitid, P_PID, child, NULL, WEXITED, NULL);
+	return result == 0 && info.si_pid == 0 ? -1 : 0;
+}
+
+static int look_at_semaphores(void)
+{
+	int id = semget(IPC_PRIVATE, 1, 0600), result, err;
+	struct sembuf down = { .sem_op = -1 };
+
+	result = semtimedop(id, &down, 1, &no_time);
+	err = errno;
+	semctl(id, 0, IPC_RMID);
+	errno = err;
+	return result;
+}
+
+static int find_nothing(int way)
+{
+	char byte = 0;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct mmsghdr messages = { .msg_hdr = message };
+	uint32_t word = 0;
+
+	switch (way) {
+	case 0:
+		return nanosleep(&no_time, NULL) ? 0 : -1;
+	case 1:
+		return usleep(0) ? 0 : -1;
+	case 2:
+		return sleep(0) ? 0 : -1;
+	case 3:
+		return clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &long_ago, NULL) ? 0 : -1;
+	case 4:
+		return sem_timedwait(&sem, &long_ago);
+	case 5:
+		return -(pthread_mutex_timedlock(&mutex, &long_ago) == ETIMEDOUT);
+	case 6:
+		return -(pthread_rwlock_timedwrlock(&rwlock, &long_ago) == ETIMEDOUT);
+	case 7:
+		return look_for_signal();
+	case 8:
+		return look_for_child();
+	case 9:
+		return look_at_semaphores();
+	case 10:
+		return (int)syscall(SYS_futex, &word, FUTEX_WAIT, 0, &no_time, NULL, 0);
+	case 11:
+		return (int)recvfrom(wire[0], &byte, 1, MSG_DONTWAIT, NULL, NULL);
+	case 12:
+		return (int)recvmsg(wire[0], &message, MSG_DONTWAIT);
+	case 13:
+		return recvmmsg(wire[0], &messages, 1, MSG_DONTWAIT, NULL);
+	default:
+		return sendmmsg(wire[1], &messages, 1, MSG_DONTWAIT);
+	}
+}
+
+/* Once, so that virtual time goes on and others have their turns. */
+START_TEST(a_call_that_finds_nothing_takes_some_time)
+{
+	begin();
+	ck_assert_int_eq(sem_init(&sem, 0, 0), 0);
+	ck_assert_int_eq(pthread_mutex_lock(&mutex), 0);
+	ck_assert_int_eq(pthread_rwlock_rdlock(&rwlock), 0);
+	if (_i == 14)
+		choke();
+	heard[0] = '\0';
+	ck_assert_int_eq(find_nothing(_i), -1);
+	ck_assert_ptr_nonnull(strstr(heard, "wait 2000"));
+	ck_assert_ptr_null(strstr(strstr(heard, "wait 2000") + 1, "wait"));
+}
+END_TEST
+
+/* The mutex is free meanwhile: the thread that signals needs it. */
+START_TEST(a_wait_for_a_condition_whose_time_is_over_takes_some_time)
+{
+	begin();
+	ck_assert_int_eq(pthread_mutex_lock(&mutex), 0);
+	ck_assert_int_eq(pthread_cond_init(&cond, NULL), 0);
+	ck_assert_int_eq(pthread_cond_timedwait(&cond, &mutex, &long_ago), ETIMEDOUT);
+	expect("wait 2000");
+	set_hook(1, signal_all);
+	ck_assert_int_eq(pthread_cond_timedwait(&cond, &mutex, &long_ago), 0);
+	expect("wait 2000, tell");
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_sleep_is_of_virtual_time, 1, NULL);
@@ -514,6 +628,8 @@ static void fill(Suite *suite)
 	unit_add(suite, an_alarm_ends_a_sleep_in_virtual_time, 1, NULL);
 	unit_add(suite, an_alarm_that_the_kernel_has_sent_does_not_come_again, 1, NULL);
 	unit_add(suite, a_timer_from_the_past_has_expired_as_often_as_on_linux, 1, NULL);
+	unit_add(suite, a_call_that_finds_nothing_takes_some_time, 15, NULL);
+	unit_add(suite, a_wait_for_a_condition_whose_time_is_over_takes_some_time, 1, NULL);
 	unit_add(suite, a_timer_that_was_looked_at_late_keeps_to_its_times, 1, NULL);
 }
 
