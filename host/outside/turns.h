@@ -90,6 +90,12 @@ static inline bool turns_is_valid(const struct timespec *ts)
 	return ts->tv_sec >= 0 && ts->tv_nsec >= 0 && (uint64_t)ts->tv_nsec < TURNS_NS;
 }
 
+/* libc refuses a lock, a semaphore or a condition with a limit by any other clock. */
+static inline bool turns_is_lock_clock(clockid_t clock)
+{
+	return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC;
+}
+
 /* A valid time in ns; OUTSIDE_NEVER if it is so long that sums of it would overflow. */
 static inline uint64_t turns_ns(const struct timespec *ts)
 {
@@ -247,6 +253,8 @@ bool turns_is_bound(int fd);
 void turns_random(void *to, size_t n);
 /* For a name, from a sequence of its own: how many names are in use changes no other number. */
 uint64_t turns_random_name(void);
+/* Flags of getrandom that Linux takes. */
+bool turns_random_flags(unsigned int flags);
 /* Is it /dev/random or /dev/urandom? */
 bool turns_is_random(int fd);
 

@@ -324,7 +324,7 @@ int turns_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
 int turns_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
 				  const struct timespec *abs)
 {
-	bool ours = PROGRAM, real = !ours;
+	bool ours = PROGRAM && turns_is_lock_clock(clock), real = !ours;
 	struct timespec room;
 	int err = 0;
 

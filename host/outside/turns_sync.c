@@ -94,7 +94,7 @@ int turns_sem_clockwait(sem_t *sem, clockid_t clock,
 			const struct timespec *abs) __asm__("sem_clockwait");
 int turns_sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *abs)
 {
-	bool ours = PROGRAM && has_valid_ns(abs);
+	bool ours = PROGRAM && has_valid_ns(abs) && turns_is_lock_clock(clock);
 
 	return ours ? sem_until(sem, clock, abs) : REAL(sem_clockwait)(sem, clock, abs);
 }
@@ -225,7 +225,7 @@ int turns_pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, c
 int turns_pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
 				 const struct timespec *abs)
 {
-	bool ours = PROGRAM, real = !ours;
+	bool ours = PROGRAM && turns_is_lock_clock(clock), real = !ours;
 	struct timespec room;
 	int err = 0;
 

@@ -151,6 +151,8 @@ long turns_syscall(long n, long a, long b, long c, long d, long e, long f)
 	case SYS_close_range:
 		return turns_close_range((unsigned int)a, (unsigned int)b, (int)c);
 	case SYS_getrandom:
+		if (!turns_random_flags((unsigned int)c))
+			return call_kernel(n, &args);
 		turns_random((void *)a, (size_t)b);
 		return b;
 	case SYS_clock_gettime:

@@ -93,7 +93,7 @@ int turns_pthread_clockjoin(pthread_t thread, void **value, clockid_t clock,
 int turns_pthread_clockjoin(pthread_t thread, void **value, clockid_t clock,
 			    const struct timespec *abs)
 {
-	bool ours = PROGRAM && abs && (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC);
+	bool ours = PROGRAM && abs && turns_is_lock_clock(clock);
 	struct timespec room;
 	int err;
 
@@ -227,12 +227,19 @@ static enum slept sleep_for(const struct timespec *ts, struct timespec *left)
 	return slept;
 }
 
+/* Linux sleeps by these, by clocks of the processor's time, and by no other. */
+static bool is_sleep_clock(clockid_t clock)
+{
+	return turns_is_lock_clock(clock) || clock == CLOCK_BOOTTIME || clock == CLOCK_TAI;
+}
+
 int turns_clock_nanosleep(clockid_t clock, int flags, const struct timespec *ts,
 			  struct timespec *left) __asm__("clock_nanosleep");
 int turns_clock_nanosleep(clockid_t clock, int flags, const struct timespec *ts,
 			  struct timespec *left)
 {
-	bool absolute = flags & TIMER_ABSTIME, ours = PROGRAM && turns_is_valid(ts);
+	bool absolute = flags & TIMER_ABSTIME;
+	bool ours = PROGRAM && is_sleep_clock(clock) && turns_is_valid(ts);
 	enum slept slept = SLEPT_NOT;
 	struct timespec room;
 	uint64_t unused;

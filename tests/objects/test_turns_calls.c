@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* libdat-turns.so alone: random numbers, names of temporary files, and the table itself. */
+#include <sys/random.h>
 #include "turns_table.h"
 
 /* ---- values ---- */
@@ -80,6 +81,26 @@ START_TEST(random_numbers_are_of_the_seed_however_they_are_read)
 	draw(by_getc, b);
 	ck_assert_mem_eq(a, b, 16);
 	ck_assert_int_eq(a[0], 'x');
+}
+END_TEST
+
+START_TEST(random_numbers_with_flags_that_linux_refuses_are_refused)
+{
+	static const unsigned int bad[] = { 8, 0x100, GRND_RANDOM | 4 };
+	static const unsigned int good[] = { 0, GRND_NONBLOCK, GRND_RANDOM, 4 };
+	char byte;
+
+	begin();
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		ck_assert_int_eq(getrandom(&byte, 1, bad[i]), -1);
+		ck_assert_int_eq(errno, EINVAL);
+		ck_assert_int_eq(syscall(SYS_getrandom, &byte, 1, bad[i]), -1);
+		ck_assert_int_eq(errno, EINVAL);
+	}
+	for (size_t i = 0; i < COUNT(good); i++) {
+		ck_assert_int_eq(getrandom(&byte, 1, good[i]), 1);
+		ck_assert_int_eq(syscall(SYS_getrandom, &byte, 1, good[i]), 1);
+	}
 }
 END_TEST
 
@@ -188,6 +209,7 @@ END_TEST
 static void fill(Suite *suite)
 {
 	unit_add(suite, random_numbers_are_of_the_seed_however_they_are_read, 1, NULL);
+	unit_add(suite, random_numbers_with_flags_that_linux_refuses_are_refused, 1, NULL);
 	unit_add(suite, names_of_temporary_files_are_of_the_seed_and_pass_over_those_in_use, 1,
 		 NULL);
 	unit_add(suite, what_is_no_template_stays_as_it_is, 1, NULL);

@@ -612,6 +612,43 @@ START_TEST(a_wait_for_a_condition_whose_time_is_over_takes_some_time)
 }
 END_TEST
 
+/* As Linux and libc refuse them: the turn stays, and no time passes. */
+START_TEST(a_clock_that_a_call_cannot_wait_by_is_refused)
+{
+	static const clockid_t clocks[] = { 99, CLOCK_PROCESS_CPUTIME_ID, CLOCK_BOOTTIME };
+	const clockid_t clock = clocks[_i];
+
+	begin();
+	ck_assert_int_eq(sem_init(&sem, 0, 1), 0);
+	ck_assert_int_eq(sem_clockwait(&sem, clock, &long_ago), -1);
+	ck_assert_int_eq(errno, EINVAL);
+	ck_assert_int_eq(pthread_mutex_clocklock(&mutex, clock, &long_ago), EINVAL);
+	ck_assert_int_eq(pthread_mutex_lock(&mutex), 0);
+	ck_assert_int_eq(pthread_cond_clockwait(&cond, &mutex, clock, &long_ago), EINVAL);
+	ck_assert_int_eq(pthread_rwlock_clockrdlock(&rwlock, clock, &long_ago), EINVAL);
+	ck_assert_int_eq(clock_nanosleep(99, 0, &a_ms, NULL), EINVAL);
+	ck_assert_int_eq(clock_nanosleep(CLOCK_THREAD_CPUTIME_ID, 0, &a_ms, NULL), EINVAL);
+	ck_assert_int_eq(clock_nanosleep(CLOCK_MONOTONIC_RAW, 0, &a_ms, NULL), ENOTSUP);
+	ck_assert_int_eq(clock_nanosleep(CLOCK_REALTIME_COARSE, 0, &a_ms, NULL), ENOTSUP);
+	expect("");
+	ck_assert_int_eq(clock_nanosleep(CLOCK_TAI, 0, &a_ms, NULL), 0);
+	expect("wait 1000000");
+}
+END_TEST
+
+START_TEST(an_alarm_of_a_second_or_more_in_microseconds_is_refused)
+{
+	begin();
+	ck_assert_uint_eq(ualarm(1000000, 0), (useconds_t)-1);
+	ck_assert_int_eq(errno, EINVAL);
+	ck_assert_uint_eq(ualarm(999999, 1000000), (useconds_t)-1);
+	ck_assert_int_eq(errno, EINVAL);
+	expect("");
+	ck_assert_uint_eq(ualarm(999999, 0), 0);
+	ck_assert_uint_eq(ualarm(0, 0), 999999);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_sleep_is_of_virtual_time, 1, NULL);
@@ -630,6 +667,8 @@ static void fill(Suite *suite)
 	unit_add(suite, a_timer_from_the_past_has_expired_as_often_as_on_linux, 1, NULL);
 	unit_add(suite, a_call_that_finds_nothing_takes_some_time, 15, NULL);
 	unit_add(suite, a_wait_for_a_condition_whose_time_is_over_takes_some_time, 1, NULL);
+	unit_add(suite, a_clock_that_a_call_cannot_wait_by_is_refused, 3, NULL);
+	unit_add(suite, an_alarm_of_a_second_or_more_in_microseconds_is_refused, 1, NULL);
 	unit_add(suite, a_timer_that_was_looked_at_late_keeps_to_its_times, 1, NULL);
 }
 
