@@ -126,7 +126,7 @@ static int get_lock(int fd, int command, struct flock *lock)
 {
 	int result = REAL(fcntl)(fd, command, lock);
 
-	if (result == 0 && lock->l_type != F_UNLCK && lock->l_pid > 0)
+	if (result == 0 && lock->l_type != F_UNLCK)
 		lock->l_pid = turns_pid_known(lock->l_pid);
 	return result;
 }

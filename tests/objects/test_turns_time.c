@@ -219,6 +219,42 @@ START_TEST(an_alarm_that_the_kernel_has_sent_does_not_come_again)
 }
 END_TEST
 
+/* As Linux rounds it, which never says that there is no alarm. */
+START_TEST(an_alarm_has_whole_seconds_left)
+{
+	struct itimerval value = { .it_value = { 1, 500000 } };
+
+	begin();
+	ck_assert_int_eq(setitimer(ITIMER_REAL, &value, NULL), 0);
+	ck_assert_uint_eq(alarm(0), 2);
+	value.it_value.tv_usec--;
+	ck_assert_int_eq(setitimer(ITIMER_REAL, &value, NULL), 0);
+	ck_assert_uint_eq(alarm(0), 1);
+	value.it_value.tv_sec = 0;
+	ck_assert_int_eq(setitimer(ITIMER_REAL, &value, NULL), 0);
+	ck_assert_uint_eq(alarm(0), 1);
+}
+END_TEST
+
+START_TEST(a_child_has_no_alarm_of_its_parent)
+{
+	const struct sigaction action = { .sa_handler = note_alarm };
+	siginfo_t info;
+	pid_t child;
+
+	begin();
+	ck_assert_int_eq(sigaction(SIGALRM, &action, NULL), 0);
+	ck_assert_uint_eq(alarm(100), 0);
+	child = fork();
+	ck_assert_int_ge(child, 0);
+	if (child == 0)
+		_exit(sleep(300) != 0);
+	ck_assert_int_eq(syscall(SYS_waitid, P_ALL, 0, &info, WEXITED, NULL), 0);
+	ck_assert_int_eq(info.si_status, 0);
+	ck_assert_uint_eq(alarm(0), 100);
+}
+END_TEST
+
 static void (*const waits[])(void) = {
 	wait_by_usleep, wait_by_nanosleep, wait_by_clock_nanosleep, wait_by_poll,  wait_by_select,
 	wait_by_epoll,  wait_by_signal,    wait_by_socket,          wait_by_futex, wait_by_timer,
@@ -499,6 +535,55 @@ START_TEST(a_time_that_is_none_is_refused)
 }
 END_TEST
 
+/* The program's clock is ahead of virtual time, and no time would say that the timer is off. */
+START_TEST(a_timer_that_is_about_to_expire_has_some_time_left)
+{
+	const struct itimerspec value = { .it_value = { .tv_nsec = 1 } };
+	int fd = -1, many = 20;
+	struct itimerspec left;
+
+	begin();
+	fd = timerfd_create(CLOCK_MONOTONIC, 0);
+	ck_assert_int_eq(timerfd_settime(fd, 0, &value, NULL), 0);
+	while (many-- > 0)
+		read_ns();
+	ck_assert_int_eq(timerfd_gettime(fd, &left), 0);
+	ck_assert_int_eq(left.it_value.tv_sec, 0);
+	ck_assert_int_eq(left.it_value.tv_nsec, 1);
+	close(fd);
+}
+END_TEST
+
+static int count_mappings(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[512];
+	int n = 0;
+
+	while (fgets(line, sizeof(line), maps))
+		n += strstr(line, "/dev/zero") != NULL;
+	fclose(maps);
+	return n;
+}
+
+START_TEST(a_timer_without_a_descriptor_leaves_no_memory)
+{
+	struct rlimit before, none;
+	int mappings;
+
+	begin();
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+	mappings = count_mappings();
+	none = before;
+	none.rlim_cur = 0;
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+	ck_assert_int_eq(timerfd_create(CLOCK_MONOTONIC, 0), -1);
+	ck_assert_int_eq(errno, EMFILE);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+	ck_assert_int_eq(count_mappings(), mappings);
+}
+END_TEST
+
 /* ---- calls that do not wait, which programs make in a loop until they find something ---- */
 
 static const struct timespec no_time, long_ago = { .tv_sec = 1 };
@@ -669,6 +754,10 @@ static void fill(Suite *suite)
 	unit_add(suite, a_wait_for_a_condition_whose_time_is_over_takes_some_time, 1, NULL);
 	unit_add(suite, a_clock_that_a_call_cannot_wait_by_is_refused, 3, NULL);
 	unit_add(suite, an_alarm_of_a_second_or_more_in_microseconds_is_refused, 1, NULL);
+	unit_add(suite, a_timer_that_is_about_to_expire_has_some_time_left, 1, NULL);
+	unit_add(suite, a_timer_without_a_descriptor_leaves_no_memory, 1, NULL);
+	unit_add(suite, an_alarm_has_whole_seconds_left, 1, NULL);
+	unit_add(suite, a_child_has_no_alarm_of_its_parent, 1, NULL);
 	unit_add(suite, a_timer_that_was_looked_at_late_keeps_to_its_times, 1, NULL);
 }
 
