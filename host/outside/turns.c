@@ -322,6 +322,14 @@ bool turns_let_others(uint64_t ns, bool descriptor)
 	return wait_or_leave(ns, descriptor, false);
 }
 
+void turns_found_nothing(void)
+{
+	int before = errno;
+
+	turns_let_others(TURNS_TEST_NS, false);
+	errno = before;
+}
+
 bool turns_wait_fd(uint64_t ns)
 {
 	return wait_or_leave(turns_timers_left(ns), true, true);

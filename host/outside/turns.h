@@ -90,6 +90,12 @@ static inline bool turns_is_valid(const struct timespec *ts)
 	return ts->tv_sec >= 0 && ts->tv_nsec >= 0 && (uint64_t)ts->tv_nsec < TURNS_NS;
 }
 
+/* libc refuses a lock, a semaphore or a condition with a limit by any other clock. */
+static inline bool turns_is_lock_clock(clockid_t clock)
+{
+	return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC;
+}
+
 /* A valid time in ns; OUTSIDE_NEVER if it is so long that sums of it would overflow. */
 static inline uint64_t turns_ns(const struct timespec *ts)
 {
@@ -124,9 +130,11 @@ bool turns_before(void);
 bool turns_wait_before(int fd, int ms);
 /* Wait once (outside.h). False: the caller has to block as usual. */
 bool turns_let_others(uint64_t ns, bool descriptor);
+/* A call that does not wait has found nothing: it takes some time, so that a loop of them ends. */
+void turns_found_nothing(void);
 /*
- * The same for a call that signals interrupt, which tests next, and then asks turns_interrupted.
- * wait_fd: it waits for what a descriptor tells, or a child.
+ * As turns_let_others, for a call that signals interrupt, which tests next, and then asks
+ * turns_interrupted. wait_fd: it waits for what a descriptor tells, or a child.
  */
 bool turns_wait_fd(uint64_t ns);
 bool turns_wait_own(uint64_t ns);
@@ -200,6 +208,8 @@ pid_t turns_pid_shown(pid_t pid);
 /* The same, but a process that has none yet keeps its own. */
 pid_t turns_pid_known(pid_t pid);
 pid_t turns_pid_meant(pid_t shown);
+/* The same, but a negative one is that of a group. */
+pid_t turns_id_meant(pid_t shown);
 /* The kernel may give the id to another process. */
 void turns_pid_gone(pid_t pid);
 
@@ -243,6 +253,8 @@ bool turns_is_bound(int fd);
 void turns_random(void *to, size_t n);
 /* For a name, from a sequence of its own: how many names are in use changes no other number. */
 uint64_t turns_random_name(void);
+/* Flags of getrandom that Linux takes. */
+bool turns_random_flags(unsigned int flags);
 /* Is it /dev/random or /dev/urandom? */
 bool turns_is_random(int fd);
 
@@ -266,6 +278,19 @@ void turns_signals_shown(int fd, void *got, ssize_t n);
 bool turns_await_in(int fd);
 /* Wait until something can be written; otherwise as turns_await_in. */
 bool turns_await_out(int fd);
+
+/* ---- turns_pending.c ---- */
+
+/* Is such a signal pending for that thread of this process, and not for the process? */
+bool turns_is_pending(pid_t tid, int sig);
+/* Send this signal to the process, as from its sender. */
+void turns_queue_signal(const siginfo_t *info);
+/*
+ * A timer has at most one signal pending, with the count of the expirations after the first. Take
+ * back a signal of the timer of *info that the calling thread could take, and add its expirations
+ * to the overruns there. Signals of other senders, which are taken with it, are sent again.
+ */
+void turns_take_back(siginfo_t *info);
 
 /* ---- turns_expire.c ---- */
 
@@ -292,6 +317,8 @@ int turns_close_range(unsigned int first, unsigned int last, int flags);
  */
 ssize_t turns_write_by(const void *caller, int fd, const void *from, size_t n);
 ssize_t turns_writev_by(const void *caller, int fd, const struct iovec *iov, int n);
+/* What this socket sends can be read when the call that sends it returns. */
+void turns_send_at_once(int fd);
 
 /* ---- turns_process.c: for calls of the program ---- */
 

@@ -183,12 +183,12 @@ useconds_t turns_ualarm(useconds_t us, useconds_t every) __asm__("ualarm");
 useconds_t turns_ualarm(useconds_t us, useconds_t every)
 {
 	const struct itimerval value = {
-		.it_value = { .tv_sec = us / 1000000, .tv_usec = us % 1000000 },
-		.it_interval = { .tv_sec = every / 1000000, .tv_usec = every % 1000000 }
+		.it_value.tv_usec = us,
+		.it_interval.tv_usec = every,
 	};
 	struct itimerval old;
 
-	if (!PROGRAM)
+	if (!PROGRAM || us >= 1000000 || every >= 1000000)
 		return REAL(ualarm)(us, every);
 	if (set_alarm(&value, &old))
 		return (useconds_t)-1;

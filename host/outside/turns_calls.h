@@ -30,7 +30,7 @@
 	X(pthread_rwlock_tryrdlock) X(pthread_rwlock_trywrlock) \
 	X(pthread_spin_lock) X(pthread_spin_trylock) X(pthread_barrier_wait) X(pthread_once) \
 	X(pthread_cond_wait) X(pthread_cond_timedwait) X(pthread_cond_clockwait) X(pthread_join) \
-	X(pthread_timedjoin_np) X(pthread_clockjoin_np) \
+	X(pthread_tryjoin_np) X(pthread_timedjoin_np) X(pthread_clockjoin_np) \
 	X(thrd_join) X(thrd_sleep) X(thrd_yield) X(mtx_lock) X(mtx_timedlock) X(mtx_trylock) \
 	X(cnd_wait) X(cnd_timedwait) X(call_once) X(sched_yield) \
 	X(nanosleep) X(clock_nanosleep) X(usleep) X(sleep) X(pause) \
@@ -68,7 +68,7 @@
 	X(timer_create) X(timer_settime) X(timer_gettime) X(timer_getoverrun) X(timer_delete) \
 	X(alarm) X(ualarm) X(setitimer) X(getitimer) X(pidfd_open) \
 	X(getpid) X(getppid) X(gettid) X(getpgid) X(getpgrp) X(setpgid) X(getsid) X(setsid) \
-	X(tcgetpgrp) X(tcsetpgrp) X(sched_setaffinity) X(sched_getaffinity) \
+	X(tcgetpgrp) X(tcsetpgrp) X(ioctl) X(sched_setaffinity) X(sched_getaffinity) \
 	X(sched_setscheduler) X(sched_getscheduler) X(setpriority) X(getpriority) \
 	X(mkstemp) X(mkstemp64) X(mkostemp) X(mkostemp64) X(mkstemps) X(mkstemps64) \
 	X(mkostemps) X(mkostemps64) X(mkdtemp) \

@@ -6,7 +6,9 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
+#include <asm/sockios.h>
 
 #include "turns.h"
 
@@ -77,25 +79,24 @@ static int try_record(int fd, int tries, const struct flock *lock)
 	if (result == 0)
 		turns_tell(true);
 	else if (errno == EAGAIN || errno == EACCES)
-		turns_let_others(TURNS_TEST_NS, false);
+		turns_found_nothing();
 	return result;
 }
 
 /* ---- owners: of a descriptor, who gets its signals, and of a lock ---- */
 
-/* F_SETOWN takes the process id, or the negative id of a group; F_SETOWN_EX says which it is. */
-static int set_owner(int fd, pid_t id)
-{
-	id = id < 0 ? -turns_pid_meant(-id) : turns_pid_meant(id);
-	return REAL(fcntl)(fd, F_SETOWN, id);
-}
-
+/*
+ * F_SETOWN takes the process id, or the negative id of a group; F_SETOWN_EX says which it is. The
+ * kernel has no process with an id of programs, and when it says so it has read the owner: one that
+ * cannot be read is the kernel's to refuse.
+ */
 static int set_owner_ex(int fd, const struct f_owner_ex *owner)
 {
+	int result = REAL(fcntl)(fd, F_SETOWN_EX, owner);
 	struct f_owner_ex meant;
 
-	if (!owner)
-		return REAL(fcntl)(fd, F_SETOWN_EX, owner);
+	if (result == 0 || errno != ESRCH)
+		return result;
 	meant = (struct f_owner_ex){ owner->type, turns_pid_meant(owner->pid) };
 	return REAL(fcntl)(fd, F_SETOWN_EX, &meant);
 }
@@ -125,7 +126,7 @@ static int get_lock(int fd, int command, struct flock *lock)
 {
 	int result = REAL(fcntl)(fd, command, lock);
 
-	if (result == 0 && lock->l_type != F_UNLCK && lock->l_pid > 0)
+	if (result == 0 && lock->l_type != F_UNLCK)
 		lock->l_pid = turns_pid_known(lock->l_pid);
 	return result;
 }
@@ -149,13 +150,13 @@ static int fcntl_in_turn(int fd, int command, void *arg)
 	case F_OFD_GETLK:
 		return get_lock(fd, command, arg);
 	case F_SETOWN:
-		return set_owner(fd, (pid_t)(intptr_t)arg);
+		return REAL(fcntl)(fd, F_SETOWN, turns_id_meant((pid_t)(intptr_t)arg));
 	case F_GETOWN:
 		return get_owner_id(fd);
 	case F_SETOWN_EX:
 		return set_owner_ex(fd, arg);
 	case F_GETOWN_EX:
-		return arg ? get_owner(fd, arg) : REAL(fcntl)(fd, command, arg);
+		return get_owner(fd, arg);
 	default:
 		return REAL(fcntl)(fd, command, arg);
 	}
@@ -172,6 +173,38 @@ int turns_fcntl64(int fd, int command, void *arg) __asm__("fcntl64");
 int turns_fcntl64(int fd, int command, void *arg)
 {
 	return PROGRAM ? fcntl_in_turn(fd, command, arg) : REAL(fcntl)(fd, command, arg);
+}
+
+/* The kernel has read the id, as in set_owner_ex, when there is no such process. */
+static int ioctl_in_turn(int fd, unsigned long request, pid_t *id)
+{
+	int result = REAL(ioctl)(fd, request, id);
+	pid_t meant;
+
+	switch ((unsigned int)request) {
+	case FIOSETOWN:
+	case SIOCSPGRP:
+	case TIOCSPGRP:
+		if (result == 0 || errno != ESRCH)
+			return result;
+		meant = turns_id_meant(*id);
+		return REAL(ioctl)(fd, request, &meant);
+	case FIOGETOWN:
+	case SIOCGPGRP:
+	case TIOCGPGRP:
+	case TIOCGSID:
+		if (result == 0)
+			*id = *id < 0 ? -turns_pid_known(-*id) : turns_tid_known(*id);
+		return result;
+	default:
+		return result;
+	}
+}
+
+int turns_ioctl(int fd, unsigned long request, void *arg) __asm__("ioctl");
+int turns_ioctl(int fd, unsigned long request, void *arg)
+{
+	return PROGRAM ? ioctl_in_turn(fd, request, arg) : REAL(ioctl)(fd, request, arg);
 }
 
 static int lockf_in_turn(int fd, int operation, off_t length)

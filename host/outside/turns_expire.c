@@ -20,10 +20,8 @@
 #include "host/nic_process.h"
 
 #define TIMERS       64
-#define ID_FIRST     0x10000 /* signals of the kernel's own timers carry lower ids */
-#define PENDING_MOST 64
+#define ID_FIRST     0x10000     /* signals of the kernel's own timers carry lower ids */
 #define OF_FUNCTIONS "functions" /* the name of the thread that keeps its process alive */
-#define STATUS_MOST  4096        /* of /proc/self/task/TID/status, as far as it is read */
 
 /* Of the signal that a timer of SIGEV_THREAD_ID has sent, in place of a number of overruns. */
 enum {
@@ -68,61 +66,6 @@ static struct timer *timer_of(timer_t id)
 
 /* ---- expirations ---- */
 
-static void queue_signal(const siginfo_t *info)
-{
-	pid_t pid = REAL(getpid)();
-
-	/* The kernel refuses to queue a signal of kill with its sender, so it is sent by kill. */
-	if (REAL(syscall)(SYS_rt_sigqueueinfo, pid, info->si_signo, info) && errno == EPERM)
-		REAL(kill)(pid, info->si_signo);
-}
-
-/*
- * A timer has at most one signal pending, with the count of the expirations after the first. So a
- * signal of this timer that is still pending is taken back, and its count is added to that of the
- * new one. sigtimedwait returns pending signals of other senders, too; they are sent again.
- */
-static void take_back(siginfo_t *info)
-{
-	siginfo_t other[PENDING_MOST];
-	struct timespec no_time = { 0 };
-	sigset_t set;
-	int n = 0;
-
-	sigemptyset(&set);
-	sigaddset(&set, info->si_signo);
-	while (n < PENDING_MOST && REAL(sigtimedwait)(&set, &other[n], &no_time) > 0) {
-		if (other[n].si_code != SI_TIMER || other[n].si_timerid != info->si_timerid)
-			n++;
-		else if (other[n].si_overrun < INT_MAX - info->si_overrun)
-			info->si_overrun += other[n].si_overrun + 1;
-	}
-	for (int i = 0; i < n; i++)
-		queue_signal(&other[i]);
-}
-
-/* Is such a signal pending for that thread of this process, and not for the process? */
-static bool is_pending(pid_t tid, int sig)
-{
-	int cancel = process_cancel_hold(), before = errno, fd;
-	char text[STATUS_MOST], path[64], *found = NULL;
-	ssize_t n = 0;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/status", tid);
-	fd = REAL(open)(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = REAL(read)(fd, text, sizeof(text) - 1);
-		REAL(close)(fd);
-	}
-	if (n > 0) {
-		text[n] = '\0';
-		found = strstr(text, "\nSigPnd:");
-	}
-	errno = before;
-	process_cancel_release(cancel);
-	return found && (strtoull(found + strlen("\nSigPnd:"), NULL, 16) & 1ull << (sig - 1));
-}
-
 static int add_missed(int to, int missed)
 {
 	return to < INT_MAX - missed ? to + missed : INT_MAX;
@@ -147,7 +90,7 @@ static bool is_queued(struct timer *t)
 {
 	if (__atomic_load_n(&t->queued, __ATOMIC_RELAXED) == QUEUED_NONE)
 		return false;
-	if (is_pending(turns_pid_meant(t->event._sigev_un._tid), t->event.sigev_signo))
+	if (turns_is_pending(turns_pid_meant(t->event._sigev_un._tid), t->event.sigev_signo))
 		return true;
 	take_queued(t);
 	return false;
@@ -155,11 +98,12 @@ static bool is_queued(struct timer *t)
 
 int turns_timer_taken(int id, int overrun)
 {
-	struct timer *t = timers + (id - ID_FIRST);
+	struct timer *t;
 
-	if (id < ID_FIRST || id >= ID_FIRST + TIMERS || !take_queued(t))
+	if (id < ID_FIRST || id >= ID_FIRST + TIMERS)
 		return overrun;
-	return t->missed;
+	t = &timers[id - ID_FIRST];
+	return take_queued(t) ? t->missed : overrun;
 }
 
 /*
@@ -182,19 +126,37 @@ static void send_to_thread(struct timer *t, siginfo_t *info)
 		__atomic_store_n(&t->queued, QUEUED_NONE, __ATOMIC_RELAXED);
 }
 
-static void send_signal(struct timer *t, int missed)
+static siginfo_t info_of(const struct timer *t)
 {
 	siginfo_t info = { .si_signo = t->event.sigev_signo, .si_code = SI_TIMER };
 
 	info.si_timerid = ID_FIRST + (int)(t - timers);
-	info.si_overrun = missed;
 	info.si_value = t->event.sigev_value;
+	return info;
+}
+
+/* As of Linux 6.13: one that is pending does not come any more when its timer is set or deleted. */
+static void drop_signal(struct timer *t)
+{
+	siginfo_t info = info_of(t);
+
+	if (t->event.sigev_notify == SIGEV_SIGNAL || t->event.sigev_notify == SIGEV_THREAD_ID)
+		turns_take_back(&info);
+	if (is_queued(t))
+		__atomic_store_n(&t->queued, QUEUED_FORMER, __ATOMIC_RELAXED);
+}
+
+static void send_signal(struct timer *t, int missed)
+{
+	siginfo_t info = info_of(t);
+
+	info.si_overrun = missed;
 	if (t->event.sigev_notify == SIGEV_THREAD_ID) {
 		send_to_thread(t, &info);
 	} else {
-		take_back(&info);
+		turns_take_back(&info);
 		t->missed = info.si_overrun;
-		queue_signal(&info);
+		turns_queue_signal(&info);
 	}
 	turns_tell(true);
 }
@@ -306,7 +268,7 @@ static void *watch_timers(void *unused)
 			prctl(PR_SET_NAME, OF_FUNCTIONS);
 		else
 			process_name_thread(PROCESS_TIMERS);
-	while (expire_all(&left) && turns_let_others(left, false));
+	while ((expire_all(&left) || functions) && turns_let_others(left, false));
 	watched = false;
 	return unused;
 }
@@ -369,6 +331,8 @@ static bool make_timer(clockid_t clock, const struct sigevent *event, timer_t *i
 		return false;
 	t->used = true;
 	if (!begin_watch()) {
+		if (t->event.sigev_notify == SIGEV_THREAD)
+			pthread_attr_destroy(&t->attr);
 		t->used = false;
 		return false;
 	}
@@ -425,8 +389,7 @@ static int set_timer(struct timer *t, int flags, const struct itimerspec *value,
 	if (old)
 		look_at(t, old);
 	first = turns_ns(&value->it_value);
-	if (is_queued(t))
-		__atomic_store_n(&t->queued, QUEUED_FORMER, __ATOMIC_RELAXED);
+	drop_signal(t);
 	t->missed = 0;
 	t->past = 0;
 	t->every = first ? turns_ns(&value->it_interval) : 0;
@@ -485,6 +448,7 @@ int turns_timer_delete(timer_t id)
 		return REAL(timer_delete)(id);
 	if (t->event.sigev_notify == SIGEV_THREAD)
 		pthread_attr_destroy(&t->attr);
+	drop_signal(t);
 	t->used = false;
 	turns_tell(false); /* the thread ends with the last one */
 	return 0;

@@ -17,8 +17,6 @@
 
 #include "turns.h"
 
-#define CONNECT_NS 100000u
-
 /* How long a socket's calls wait in that direction (SO_RCVTIMEO, SO_SNDTIMEO). */
 static uint64_t limit_of(int fd, short events)
 {
@@ -47,7 +45,7 @@ static bool await_fd(int fd, short events)
 	if (REAL(poll)(&pfd, 1, 0) != 0)
 		return true;
 	if (fcntl(fd, F_GETFL) & O_NONBLOCK) {
-		turns_let_others(TURNS_TEST_NS, false);
+		turns_found_nothing();
 		return true;
 	}
 	limit = turns_later(limit_of(fd, events));
@@ -83,6 +81,20 @@ bool turns_await_out(int fd)
 static bool await_in(const void *caller, int fd)
 {
 	return !turns_is_program(caller) || await_fd(fd, POLLIN);
+}
+
+/* The same for calls with flags: MSG_DONTWAIT is for this one what O_NONBLOCK is for all. */
+static bool await_flags(const void *caller, int fd, short events, int flags)
+{
+	struct pollfd pfd = { .fd = fd, .events = events };
+
+	if (!turns_is_program(caller))
+		return true;
+	if (!(flags & MSG_DONTWAIT))
+		return await_fd(fd, events);
+	if (REAL(poll)(&pfd, 1, 0) == 0)
+		turns_found_nothing();
+	return true;
 }
 
 static ssize_t tell_success(const void *caller, ssize_t result)
@@ -202,7 +214,7 @@ static bool waits_for_all(const void *caller, int fd, int flags)
  * socket that holds back a short packet until the peer has acknowledged the one before, which the
  * kernel does after 40 ms of real time. Other sockets refuse the option.
  */
-static void send_at_once(int fd)
+void turns_send_at_once(int fd)
 {
 	int on = 1, before = errno;
 
@@ -234,7 +246,7 @@ static ssize_t recv_in_turn(const void *caller, int fd, void *to, size_t n, int 
 {
 	if (n > 0 && waits_for_all(caller, fd, flags))
 		return get_all(fd, to, n, flags);
-	if (!(flags & MSG_DONTWAIT) && !await_in(caller, fd))
+	if (!await_flags(caller, fd, POLLIN, flags))
 		return -1;
 	return REAL(recv)(fd, to, n, flags);
 }
@@ -246,7 +258,7 @@ static ssize_t recvfrom_in_turn(const void *caller, int fd, void *to, size_t n, 
 
 	if (!addr)
 		return recv_in_turn(caller, fd, to, n, flags);
-	if (!(flags & MSG_DONTWAIT) && !await_in(caller, fd))
+	if (!await_flags(caller, fd, POLLIN, flags))
 		return -1;
 	got = REAL(recvfrom)(fd, to, n, flags, addr, size);
 	if (got >= 0 && turns_is_program(caller))
@@ -284,7 +296,7 @@ DEFINE(ssize_t, recvmsg, "recvmsg", int fd, struct msghdr *message, int flags)
 {
 	ssize_t got;
 
-	if (!(flags & MSG_DONTWAIT) && !await_in(CALLER, fd))
+	if (!await_flags(CALLER, fd, POLLIN, flags))
 		return -1;
 	got = REAL(recvmsg)(fd, message, flags);
 	if (got >= 0 && message->msg_name && turns_is_program(CALLER))
@@ -297,7 +309,7 @@ DEFINE(int, recvmmsg, "recvmmsg", int fd, struct mmsghdr *messages, unsigned int
 {
 	bool ours = turns_is_program(CALLER);
 
-	if (!(flags & MSG_DONTWAIT) && !await_in(CALLER, fd))
+	if (!await_flags(CALLER, fd, POLLIN, flags))
 		return -1;
 	/* All that are there: it does not block for the rest. */
 	return REAL(recvmmsg)(fd, messages, n, ours ? flags | MSG_WAITFORONE : flags, timeout);
@@ -310,7 +322,7 @@ static int accept_in_turn(const void *caller, int fd, struct sockaddr *addr, soc
 
 	if (accepted < 0 || !turns_is_program(caller))
 		return accepted;
-	send_at_once(accepted);
+	turns_send_at_once(accepted);
 	if (addr)
 		turns_addr_shown(addr, *size);
 	return accepted;
@@ -409,7 +421,7 @@ static ssize_t sendto_in_turn(const void *caller, int fd, const void *from, size
 	given = addr && !turns_is_bound(fd);
 	if (!addr && n > PIPE_BUF && !(flags & MSG_DONTWAIT))
 		return put_all(fd, S_IFSOCK, from, n, flags);
-	if (!(flags & MSG_DONTWAIT) && !await_fd(fd, POLLOUT))
+	if (!await_flags(caller, fd, POLLOUT, flags))
 		return -1;
 	sent = REAL(sendto)(fd, from, n, flags, turns_addr_meant(addr, size, &room), size);
 	if (given && sent >= 0)
@@ -429,7 +441,7 @@ DEFINE(ssize_t, sendto, "sendto", int fd, const void *from, size_t n, int flags,
 }
 
 /* A long one to a stream: what goes at once, with its control data, and then the rest. */
-static ssize_t sendmsg_in_turn(int fd, const struct msghdr *message, int flags)
+static ssize_t sendmsg_in_turn(const void *caller, int fd, const struct msghdr *message, int flags)
 {
 	bool whole = bytes_of(message->msg_iov, message->msg_iovlen) > PIPE_BUF &&
 		     !(flags & MSG_DONTWAIT) && is_stream(fd);
@@ -440,7 +452,7 @@ static ssize_t sendmsg_in_turn(int fd, const struct msghdr *message, int flags)
 	copy.msg_name =
 		(void *)(uintptr_t)turns_addr_meant(message->msg_name, message->msg_namelen, &room);
 	do {
-		if (!(flags & MSG_DONTWAIT) && !await_fd(fd, POLLOUT))
+		if (!await_flags(caller, fd, POLLOUT, flags))
 			return -1;
 		sent = REAL(sendmsg)(fd, &copy, flags | (whole ? MSG_DONTWAIT : 0));
 	} while (sent < 0 && whole && errno == EAGAIN && !(fcntl(fd, F_GETFL) & O_NONBLOCK));
@@ -453,42 +465,15 @@ static ssize_t sendmsg_in_turn(int fd, const struct msghdr *message, int flags)
 
 DEFINE(ssize_t, sendmsg, "sendmsg", int fd, const struct msghdr *message, int flags)
 {
-	return turns_is_program(CALLER) ? sendmsg_in_turn(fd, message, flags)
+	return turns_is_program(CALLER) ? sendmsg_in_turn(CALLER, fd, message, flags)
 					: REAL(sendmsg)(fd, message, flags);
 }
 
 DEFINE(int, sendmmsg, "sendmmsg", int fd, struct mmsghdr *messages, unsigned int n, int flags)
 {
-	if (turns_is_program(CALLER) && !(flags & MSG_DONTWAIT) && !await_fd(fd, POLLOUT))
+	if (!await_flags(CALLER, fd, POLLOUT, flags))
 		return -1;
 	return (int)tell_success(CALLER, REAL(sendmmsg)(fd, messages, n, flags));
-}
-
-/*
- * A connection to this machine is made inside the call: the peer need not accept it first, but it
- * has to listen. So the call takes time, as between machines, in which a peer that is about to
- * listen does so.
- */
-DEFINE(int, connect, "connect", int fd, const struct sockaddr *addr, socklen_t size)
-{
-	bool ours = turns_is_program(CALLER), given = ours && !turns_is_bound(fd);
-	struct sockaddr_storage room;
-	int result, err;
-
-	if (ours) {
-		send_at_once(fd);
-		turns_sleep_ns(CONNECT_NS);
-		addr = turns_addr_meant(addr, size, &room);
-	}
-	result = REAL(connect)(fd, addr, size);
-	err = errno;
-	if (ours && (result == 0 || err == EINPROGRESS)) {
-		if (given)
-			turns_port_given(fd);
-		turns_tell(true);
-	}
-	errno = err;
-	return result;
 }
 
 DEFINE(int, shutdown, "shutdown", int fd, int how)

@@ -187,6 +187,7 @@ static int lock_in_turn(void *lock, turns_try *try, bool shared, clockid_t clock
 	uint64_t t = abs ? turns_now() : 0;
 	uint64_t end = abs ? turns_after(t, turns_until(clock, abs)) : OUTSIDE_NEVER;
 	struct turns_waiter *waiter = NULL;
+	bool late = t >= end;
 	int err = try(lock);
 
 	*real = false;
@@ -204,6 +205,8 @@ static int lock_in_turn(void *lock, turns_try *try, bool shared, clockid_t clock
 	}
 	if (waiter)
 		turns_waiter_end(waiter);
+	if (err == EBUSY && late && !*real)
+		turns_found_nothing();
 	return err == EBUSY ? ETIMEDOUT : err;
 }
 
@@ -321,7 +324,7 @@ int turns_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
 int turns_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
 				  const struct timespec *abs)
 {
-	bool ours = PROGRAM, real = !ours;
+	bool ours = PROGRAM && turns_is_lock_clock(clock), real = !ours;
 	struct timespec room;
 	int err = 0;
 

@@ -5,6 +5,7 @@
  * and so on. Calls that take an id take those, and ids of processes outside the fabric as they are.
  */
 #define _GNU_SOURCE
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -107,11 +108,16 @@ pid_t turns_getppid(void)
 	return OF_NONE;
 }
 
+pid_t turns_id_meant(pid_t shown)
+{
+	if (shown == INT_MIN)
+		return shown;
+	return shown < 0 ? -turns_pid_meant(-shown) : turns_pid_meant(shown);
+}
+
 static pid_t pid_meant(bool ours, pid_t pid)
 {
-	if (!ours)
-		return pid;
-	return pid < 0 ? -turns_pid_meant(-pid) : turns_pid_meant(pid);
+	return ours ? turns_id_meant(pid) : pid;
 }
 
 typedef int send_function(pid_t to, int sig, union sigval value);

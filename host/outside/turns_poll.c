@@ -34,7 +34,7 @@ static int test_until(int (*test)(const void *), const void *arg, uint64_t ns, c
 
 	*real = false;
 	if (n == 0 && ns == 0) {
-		turns_let_others(TURNS_TEST_NS, false);
+		turns_found_nothing();
 		return n;
 	}
 	if (n == 0 && mask)

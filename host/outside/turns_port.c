@@ -12,6 +12,7 @@
 
 #include "turns.h"
 
+#define CONNECT_NS  100000u
 #define SHOWN_COUNT (UINT16_MAX - NIC_BOOK_PORT_FIRST + 1u)
 
 _Static_assert(NIC_BOOK_PORTS <= SHOWN_COUNT, "each entry has a port of its own");
@@ -146,6 +147,34 @@ int turns_listen(int fd, int backlog)
 
 	if (given && result == 0)
 		turns_port_given(fd);
+	return result;
+}
+
+/*
+ * A connection to this machine is made inside the call: the peer need not accept it first, but it
+ * has to listen. So the call takes time, as between machines, in which a peer that is about to
+ * listen does so.
+ */
+int turns_connect(int fd, const struct sockaddr *addr, socklen_t size) __asm__("connect");
+int turns_connect(int fd, const struct sockaddr *addr, socklen_t size)
+{
+	bool ours = PROGRAM, given = ours && !turns_is_bound(fd);
+	struct sockaddr_storage room;
+	int result, err;
+
+	if (ours) {
+		turns_send_at_once(fd);
+		turns_sleep_ns(CONNECT_NS);
+		addr = turns_addr_meant(addr, size, &room);
+	}
+	result = REAL(connect)(fd, addr, size);
+	err = errno;
+	if (ours && (result == 0 || err == EINPROGRESS)) {
+		if (given)
+			turns_port_given(fd);
+		turns_tell(true);
+	}
+	errno = err;
 	return result;
 }
 

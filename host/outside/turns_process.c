@@ -295,6 +295,8 @@ int turns_waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 		return -1;
 	info = info ? info : &own;
 	result = REAL(waitid)(type, id, info, options);
+	if (result == 0 && !info->si_pid)
+		turns_yield(TURNS_TEST_NS);
 	if (result == 0 && info->si_pid) {
 		id = (id_t)info->si_pid;
 		info->si_pid = turns_pid_known(info->si_pid);

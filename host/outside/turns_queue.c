@@ -58,8 +58,11 @@ static long call_until(const struct queue_call *call, bool *real)
 		if (waited && turns_interrupted(call->restarts && end == OUTSIDE_NEVER))
 			return -1;
 		t = end == OUTSIDE_NEVER ? 0 : turns_now();
-		if (t >= end)
+		if (t >= end) {
+			if (!waited)
+				turns_found_nothing();
 			return call_failed(call->late);
+		}
 		waited = true;
 		*real = !turns_wait_fd(turns_left(end, t));
 		if (*real)
@@ -74,7 +77,7 @@ static long after_call(bool ours, long result, int again)
 	if (ours && result >= 0)
 		turns_tell(true);
 	else if (ours && errno == again)
-		turns_let_others(TURNS_TEST_NS, false);
+		turns_found_nothing();
 	return result;
 }
 
@@ -240,7 +243,7 @@ static long mq_in_turn(struct queue_call *call, const struct timespec *abs, bool
 	call->ns = abs ? turns_until(CLOCK_REALTIME, abs) : OUTSIDE_NEVER;
 	result = call_until(call, real);
 	if (!*real && result < 0 && errno == EAGAIN)
-		turns_let_others(TURNS_TEST_NS, false);
+		turns_found_nothing();
 	return result;
 }
 

@@ -19,6 +19,7 @@
 #define DEV_RANDOM     8
 #define DEV_URANDOM    9
 #define ENTROPY_MOST   256 /* of getentropy */
+#define INSECURE       4u  /* GRND_INSECURE, which an older libc does not name */
 
 #define NAMES 0x6e616d65 /* distinguishes their sequence */
 
@@ -64,10 +65,16 @@ bool turns_is_random(int fd)
 	       (minor(st.st_rdev) == DEV_RANDOM || minor(st.st_rdev) == DEV_URANDOM);
 }
 
+bool turns_random_flags(unsigned int flags)
+{
+	return !(flags & ~(GRND_NONBLOCK | GRND_RANDOM | INSECURE)) &&
+	       (flags & (GRND_RANDOM | INSECURE)) != (GRND_RANDOM | INSECURE);
+}
+
 ssize_t turns_getrandom(void *to, size_t n, unsigned int flags) __asm__("getrandom");
 ssize_t turns_getrandom(void *to, size_t n, unsigned int flags)
 {
-	if (!PROGRAM)
+	if (!PROGRAM || !turns_random_flags(flags))
 		return REAL(getrandom)(to, n, flags);
 	turns_random(to, n);
 	return (ssize_t)n;

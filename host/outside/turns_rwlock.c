@@ -41,8 +41,7 @@ static bool is_shared(const pthread_rwlock_t *lock)
 /* libc refuses another time or clock even if the lock is free. */
 static bool is_limit(clockid_t clock, const struct timespec *abs)
 {
-	return (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) &&
-	       (uint64_t)abs->tv_nsec < TURNS_NS;
+	return turns_is_lock_clock(clock) && (uint64_t)abs->tv_nsec < TURNS_NS;
 }
 
 int turns_pthread_rwlock_rdlock(pthread_rwlock_t *lock) __asm__("pthread_rwlock_rdlock");

@@ -24,12 +24,14 @@ static int take_signal(const sigset_t *set, siginfo_t *info, uint64_t ns, bool *
 	while ((sig = REAL(sigtimedwait)(set, info, &none)) < 0 && errno == EAGAIN) {
 		if (waited && turns_interrupted(false))
 			return -1;
-		waited = true;
 		t = end == OUTSIDE_NEVER ? 0 : turns_now();
 		if (t >= end) {
+			if (!waited)
+				turns_found_nothing();
 			errno = EAGAIN;
 			return -1;
 		}
+		waited = true;
 		pthread_testcancel();
 		*real = !turns_wait_fd(turns_left(end, t));
 		if (*real)
@@ -169,6 +171,8 @@ int turns_flock(int fd, int operation)
 		if (!turns_wait_fd(OUTSIDE_NEVER))
 			return REAL(flock)(fd, operation);
 	}
+	if (result < 0 && errno == EWOULDBLOCK)
+		turns_found_nothing();
 	/* An exclusive lock that has become shared lets others in. */
 	if (result == 0 && wanted != LOCK_EX)
 		turns_tell(true);

@@ -96,7 +96,7 @@ static ssize_t move_some(const struct ends *ends, move *make, const void *args)
 	if (moved >= 0 || errno != EAGAIN)
 		return moved;
 	if (never_blocks(ends->in) || (is_pipe(ends->out) && !again)) {
-		turns_let_others(TURNS_TEST_NS, false);
+		turns_found_nothing();
 		errno = EAGAIN;
 		return -1;
 	}
@@ -218,7 +218,7 @@ static bool await_socket(const struct ends *ends)
 		return turns_await_in(ends->in);
 	if (waits_anyway(ends->out, false) && is_ready(ends->in, POLLIN))
 		return turns_await_out(ends->out);
-	turns_let_others(TURNS_TEST_NS, false);
+	turns_found_nothing();
 	errno = EAGAIN;
 	return false;
 }
@@ -270,7 +270,7 @@ static ssize_t vmsplice_in_turn(const struct splice_args *args)
 
 	while ((moved = move_once(&none, make_vmsplice, args)) < 0 && errno == EAGAIN) {
 		if (args->flags & SPLICE_F_NONBLOCK) {
-			turns_let_others(TURNS_TEST_NS, false);
+			turns_found_nothing();
 			return moved;
 		}
 		if (!turns_wait_fd(OUTSIDE_NEVER))

@@ -67,10 +67,13 @@ static int sem_until(sem_t *sem, clockid_t clock, const struct timespec *abs)
 			return 0;
 		if (errno == EAGAIN && waited && turns_interrupted(false))
 			return -1;
-		waited = true;
 		t = turns_now();
-		if (errno == EAGAIN && t >= end)
+		if (errno == EAGAIN && t >= end) {
+			if (!waited)
+				turns_found_nothing();
 			errno = ETIMEDOUT;
+		}
+		waited = true;
 		if (errno != EAGAIN)
 			return -1;
 		if (!wait_for_sem(sem, turns_left(end, t)))
@@ -91,7 +94,7 @@ int turns_sem_clockwait(sem_t *sem, clockid_t clock,
 			const struct timespec *abs) __asm__("sem_clockwait");
 int turns_sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *abs)
 {
-	bool ours = PROGRAM && has_valid_ns(abs);
+	bool ours = PROGRAM && has_valid_ns(abs) && turns_is_lock_clock(clock);
 
 	return ours ? sem_until(sem, clock, abs) : REAL(sem_clockwait)(sem, clock, abs);
 }
@@ -137,6 +140,8 @@ static int cond_await(const struct cond_wait *wait, uint64_t t, uint64_t end, bo
 {
 	int err = 0;
 
+	if (t >= end)
+		turns_found_nothing();
 	while (!err && !*real && !turns_waiter_told(wait->waiter)) {
 		pthread_testcancel();
 		if (t >= end)
@@ -220,7 +225,7 @@ int turns_pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, c
 int turns_pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
 				 const struct timespec *abs)
 {
-	bool ours = PROGRAM, real = !ours;
+	bool ours = PROGRAM && turns_is_lock_clock(clock), real = !ours;
 	struct timespec room;
 	int err = 0;
 

@@ -53,8 +53,10 @@ static long wait_for_futex(const struct args *a, bool *real)
 	ns = futex_ns((int)a->b, ts);
 	if (value_of(word) != (uint32_t)a->c)
 		return fail_with(EAGAIN);
-	if (ns == 0)
+	if (ns == 0) {
+		turns_found_nothing();
 		return fail_with(ETIMEDOUT);
+	}
 	*real = !turns_wait_fd(ns);
 	if (*real)
 		return 0;
@@ -117,7 +119,7 @@ static long call_kill(long n, const struct args *a)
 {
 	struct args meant = *a;
 
-	meant.a = a->a < 0 ? -turns_pid_meant((pid_t)-a->a) : turns_pid_meant((pid_t)a->a);
+	meant.a = turns_id_meant((pid_t)a->a);
 	if (n == SYS_tgkill)
 		meant.b = turns_pid_meant((pid_t)a->b);
 	return call_and_tell(n, &meant);
@@ -149,6 +151,8 @@ long turns_syscall(long n, long a, long b, long c, long d, long e, long f)
 	case SYS_close_range:
 		return turns_close_range((unsigned int)a, (unsigned int)b, (int)c);
 	case SYS_getrandom:
+		if (!turns_random_flags((unsigned int)c))
+			return call_kernel(n, &args);
 		turns_random((void *)a, (size_t)b);
 		return b;
 	case SYS_clock_gettime:

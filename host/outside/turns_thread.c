@@ -17,10 +17,11 @@
 static bool join_until(pthread_t thread, void **value, uint64_t end, int *err)
 {
 	uint64_t left = OUTSIDE_NEVER;
+	bool waited = false;
 
 	while (!pthread_equal(thread, pthread_self())) {
 		pthread_testcancel();
-		*err = pthread_tryjoin_np(thread, value);
+		*err = REAL(pthread_tryjoin_np)(thread, value);
 		if (*err != EBUSY)
 			return true;
 		if (end != OUTSIDE_NEVER) {
@@ -29,8 +30,12 @@ static bool join_until(pthread_t thread, void **value, uint64_t end, int *err)
 			left = t < end ? end - t : 0;
 		}
 		*err = ETIMEDOUT;
-		if (!left)
+		if (!left) {
+			if (!waited)
+				turns_found_nothing();
 			return true;
+		}
+		waited = true;
 		if (!turns_let_others(left < RETEST_NS ? left : RETEST_NS, false))
 			break;
 	}
@@ -50,6 +55,15 @@ int turns_pthread_join(pthread_t thread, void **value) __asm__("pthread_join");
 int turns_pthread_join(pthread_t thread, void **value)
 {
 	return PROGRAM ? turns_join(thread, value) : REAL(pthread_join)(thread, value);
+}
+
+int turns_pthread_tryjoin(pthread_t thread, void **value) __asm__("pthread_tryjoin_np");
+int turns_pthread_tryjoin(pthread_t thread, void **value)
+{
+	bool ours = PROGRAM;
+	int err = REAL(pthread_tryjoin_np)(thread, value);
+
+	return ours ? turns_after_try(err) : err;
 }
 
 static bool join_by_time(pthread_t thread, void **value, clockid_t clock,
@@ -79,7 +93,7 @@ int turns_pthread_clockjoin(pthread_t thread, void **value, clockid_t clock,
 int turns_pthread_clockjoin(pthread_t thread, void **value, clockid_t clock,
 			    const struct timespec *abs)
 {
-	bool ours = PROGRAM && abs && (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC);
+	bool ours = PROGRAM && abs && turns_is_lock_clock(clock);
 	struct timespec room;
 	int err;
 
@@ -180,6 +194,8 @@ static enum slept sleep_once(uint64_t ns, uint64_t *left)
 {
 	uint64_t t = turns_now(), end = turns_after(t, ns);
 
+	if (ns == 0)
+		turns_found_nothing();
 	while (t < end) {
 		pthread_testcancel();
 		if (!turns_wait_own(turns_left(end, t)))
@@ -211,12 +227,19 @@ static enum slept sleep_for(const struct timespec *ts, struct timespec *left)
 	return slept;
 }
 
+/* Linux sleeps by these, by clocks of the processor's time, and by no other. */
+static bool is_sleep_clock(clockid_t clock)
+{
+	return turns_is_lock_clock(clock) || clock == CLOCK_BOOTTIME || clock == CLOCK_TAI;
+}
+
 int turns_clock_nanosleep(clockid_t clock, int flags, const struct timespec *ts,
 			  struct timespec *left) __asm__("clock_nanosleep");
 int turns_clock_nanosleep(clockid_t clock, int flags, const struct timespec *ts,
 			  struct timespec *left)
 {
-	bool absolute = flags & TIMER_ABSTIME, ours = PROGRAM && turns_is_valid(ts);
+	bool absolute = flags & TIMER_ABSTIME;
+	bool ours = PROGRAM && is_sleep_clock(clock) && turns_is_valid(ts);
 	enum slept slept = SLEPT_NOT;
 	struct timespec room;
 	uint64_t unused;

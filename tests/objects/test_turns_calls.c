@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* libdat-turns.so alone: random numbers, names of temporary files, and the table itself. */
+#include <sys/msg.h>
+#include <sys/random.h>
+#include <sys/sem.h>
 #include "turns_table.h"
 
 /* ---- values ---- */
@@ -80,6 +83,98 @@ START_TEST(random_numbers_are_of_the_seed_however_they_are_read)
 	draw(by_getc, b);
 	ck_assert_mem_eq(a, b, 16);
 	ck_assert_int_eq(a[0], 'x');
+}
+END_TEST
+
+START_TEST(random_numbers_with_flags_that_linux_refuses_are_refused)
+{
+	static const unsigned int bad[] = { 8, 0x100, GRND_RANDOM | 4 };
+	static const unsigned int good[] = { 0, GRND_NONBLOCK, GRND_RANDOM, 4 };
+	char byte;
+
+	begin();
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		ck_assert_int_eq(getrandom(&byte, 1, bad[i]), -1);
+		ck_assert_int_eq(errno, EINVAL);
+		ck_assert_int_eq(syscall(SYS_getrandom, &byte, 1, bad[i]), -1);
+		ck_assert_int_eq(errno, EINVAL);
+	}
+	for (size_t i = 0; i < COUNT(good); i++) {
+		ck_assert_int_eq(getrandom(&byte, 1, good[i]), 1);
+		ck_assert_int_eq(syscall(SYS_getrandom, &byte, 1, good[i]), 1);
+	}
+}
+END_TEST
+
+/* A process that has drawn some: its child does not draw what it draws next. */
+START_TEST(a_child_draws_other_random_numbers_than_its_parent)
+{
+	uint64_t own, theirs;
+	siginfo_t info;
+
+	begin();
+	ck_assert_int_eq(pipe(wire), 0);
+	ck_assert_int_eq(getrandom(&own, sizeof(own), 0), sizeof(own));
+	if (fork() == 0) {
+		getrandom(&theirs, sizeof(theirs), 0);
+		syscall(SYS_write, wire[1], &theirs, sizeof(theirs));
+		syscall(SYS_exit_group, 0);
+	}
+	ck_assert_int_eq(syscall(SYS_waitid, P_ALL, 0, &info, WEXITED, NULL), 0);
+	ck_assert_int_eq(syscall(SYS_read, wire[0], &theirs, sizeof(theirs)), sizeof(theirs));
+	ck_assert_int_eq(getrandom(&own, sizeof(own), 0), sizeof(own));
+	ck_assert_uint_ne(own, theirs);
+}
+END_TEST
+
+START_TEST(entropy_of_more_than_256_bytes_is_refused)
+{
+	char bytes[257];
+
+	begin();
+	ck_assert_int_eq(getentropy(bytes, 256), 0);
+	ck_assert_int_eq(getentropy(bytes, sizeof(bytes)), -1);
+	ck_assert_int_eq(errno, EIO);
+}
+END_TEST
+
+/* ---- queues and semaphores of System V ---- */
+
+START_TEST(what_is_set_in_a_queue_or_a_semaphore_is_told)
+{
+	int queue = msgget(IPC_PRIVATE, 0600), set = semget(IPC_PRIVATE, 1, 0600);
+	unsigned short values[1] = { 1 };
+	struct msqid_ds ds;
+
+	begin();
+	ck_assert_int_eq(msgctl(queue, IPC_STAT, &ds), 0);
+	expect("");
+	ck_assert_int_eq(msgctl(queue, IPC_SET, &ds), 0);
+	expect("tell fd");
+	ck_assert_int_eq(semctl(set, 0, SETALL, values), 0);
+	expect("tell fd");
+	ck_assert_int_eq(semctl(set, 0, GETVAL), 1);
+	expect("");
+	ck_assert_int_eq(semctl(set, 0, IPC_RMID), 0);
+	ck_assert_int_eq(msgctl(queue, IPC_RMID, NULL), 0);
+	expect("tell fd, tell fd");
+}
+END_TEST
+
+/* As many as Linux takes; the last one has to wait. */
+START_TEST(a_call_of_500_operations_of_semaphores_is_waited_for)
+{
+	int set = semget(IPC_PRIVATE, 1, 0600);
+	const struct timespec ms = { .tv_nsec = 1000000 };
+	struct sembuf ops[500];
+
+	begin();
+	for (size_t i = 0; i < COUNT(ops); i++)
+		ops[i] = (struct sembuf){ .sem_op = i == COUNT(ops) - 1 ? -1 : 0 };
+	ck_assert_int_eq(semtimedop(set, ops, COUNT(ops), &ms), -1);
+	ck_assert_int_eq(errno, EAGAIN);
+	expect("wait fd 1000000");
+	ck_assert_int_eq(semctl(set, 0, IPC_RMID), 0);
 }
 END_TEST
 
@@ -188,6 +283,11 @@ END_TEST
 static void fill(Suite *suite)
 {
 	unit_add(suite, random_numbers_are_of_the_seed_however_they_are_read, 1, NULL);
+	unit_add(suite, random_numbers_with_flags_that_linux_refuses_are_refused, 1, NULL);
+	unit_add(suite, a_child_draws_other_random_numbers_than_its_parent, 1, NULL);
+	unit_add(suite, entropy_of_more_than_256_bytes_is_refused, 1, NULL);
+	unit_add(suite, what_is_set_in_a_queue_or_a_semaphore_is_told, 1, NULL);
+	unit_add(suite, a_call_of_500_operations_of_semaphores_is_waited_for, 1, NULL);
 	unit_add(suite, names_of_temporary_files_are_of_the_seed_and_pass_over_those_in_use, 1,
 		 NULL);
 	unit_add(suite, what_is_no_template_stays_as_it_is, 1, NULL);

@@ -24,7 +24,7 @@ START_TEST(a_read_waits_until_there_is_something)
 	if (_i >= 2) {
 		ck_assert_int_eq(take(_i, MSG_DONTWAIT), -1);
 		ck_assert_int_eq(errno, EAGAIN);
-		expect("");
+		expect("wait 2000");
 	}
 	fcntl(wire[0], F_SETFL, O_NONBLOCK);
 	ck_assert_int_eq(take(_i, 0), -1);
@@ -79,7 +79,7 @@ START_TEST(a_write_waits_for_room_and_tells)
 	if (_i >= 2) {
 		ck_assert_int_eq(give(_i, MSG_DONTWAIT), -1);
 		ck_assert_int_eq(errno, EAGAIN);
-		expect("");
+		expect("wait 2000");
 	}
 	fcntl(wire[1], F_SETFL, O_NONBLOCK);
 	ck_assert_int_eq(give(_i, 0), -1);
@@ -472,8 +472,35 @@ START_TEST(a_vmsplice_waits_though_its_pipe_does_not_block)
 }
 END_TEST
 
+/* Between others, and at each end of the range; the library's own call closes it. */
+START_TEST(a_kept_descriptor_alone_stays_open_in_a_range)
+{
+	void (*keep)(int *) = (void (*)(int *))dlsym(RTLD_DEFAULT, "libdat_outside_keep");
+	void (*give_up)(int) = (void (*)(int))dlsym(RTLD_DEFAULT, "libdat_outside_drop");
+	int fd = open("/dev/null", O_RDONLY);
+	unsigned int at;
+
+	begin();
+	ck_assert(keep && give_up && fd >= 0);
+	keep(&fd);
+	at = (unsigned int)fd;
+	ck_assert_int_eq(dup2(wire[0], fd - 1), fd - 1);
+	ck_assert_int_eq(dup2(wire[0], fd + 1), fd + 1);
+	ck_assert_int_eq(close_range(at - 1, at + 1, 0), 0);
+	ck_assert_int_eq(fcntl(fd - 1, F_GETFD), -1);
+	ck_assert_int_eq(fcntl(fd + 1, F_GETFD), -1);
+	ck_assert_int_ge(fcntl(fd, F_GETFD), 0);
+	ck_assert_int_eq(close_range(at, at, 0), 0);
+	ck_assert_int_eq(close_range(at - 1, at, 0), 0);
+	ck_assert_int_ge(fcntl(fd, F_GETFD), 0);
+	give_up(fd);
+	ck_assert_int_eq(close(fd), 0);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
+	unit_add(suite, a_kept_descriptor_alone_stays_open_in_a_range, 1, NULL);
 	unit_add(suite, a_read_waits_until_there_is_something, 5, NULL);
 	unit_add(suite, no_bytes_are_received_whether_all_are_waited_for_or_not, 2, NULL);
 	unit_add(suite, a_read_or_write_of_no_bytes_does_not_wait, 1, NULL);

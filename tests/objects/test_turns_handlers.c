@@ -181,6 +181,21 @@ START_TEST(a_signal_that_the_mask_of_a_call_keeps_back_comes_after_it)
 }
 END_TEST
 
+START_TEST(a_signal_is_kept_back_again_only_if_it_was_before)
+{
+	sigset_t mask;
+
+	handle(0);
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGUSR2);
+	ck_assert_int_eq(sigsuspend(&mask), -1);
+	ck_assert_int_eq(ended, 1);
+	pthread_sigmask(SIG_BLOCK, NULL, &mask);
+	ck_assert_int_eq(sigismember(&mask, SIGUSR1), 0);
+	ck_assert_int_eq(sigismember(&mask, SIGUSR2), 0);
+}
+END_TEST
+
 START_TEST(a_sleep_that_a_handler_ends_tells_what_is_left)
 {
 	struct timespec ts = { .tv_sec = 3 }, left;
@@ -462,6 +477,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_signal_that_the_mask_of_a_call_lets_in_ends_it, 10, NULL);
 	unit_add(suite, an_epoll_pwait_without_time_lets_no_signal_in, 1, NULL);
 	unit_add(suite, a_signal_that_the_mask_of_a_call_keeps_back_comes_after_it, 4, NULL);
+	unit_add(suite, a_signal_is_kept_back_again_only_if_it_was_before, 1, NULL);
 	unit_add(suite, a_sleep_that_a_handler_ends_tells_what_is_left, 1, NULL);
 	unit_add(suite, a_call_goes_on_after_a_handler_with_sa_restart, 4, NULL);
 	unit_add(suite, a_stream_has_an_error_when_a_handler_ends_its_read, 1, NULL);

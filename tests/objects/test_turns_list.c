@@ -627,6 +627,7 @@ static bool make_call(const char *name)
 	WAY(pthread_cond_clockwait, signal_cond,
 	    pthread_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &mono) == 0)
 	WAY(pthread_join, end_other, pthread_join(thread, NULL) == 0)
+	WAY(pthread_tryjoin_np, fake_nothing, pthread_tryjoin_np(thread, NULL) == EBUSY)
 	WAY(pthread_timedjoin_np, end_other, pthread_timedjoin_np(thread, NULL, &real) == 0)
 	WAY(pthread_clockjoin_np, end_other,
 	    pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &mono) == 0)

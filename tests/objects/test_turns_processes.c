@@ -171,7 +171,7 @@ START_TEST(a_lock_of_a_file_that_is_let_go_or_shared_is_told)
 	ck_assert_int_eq(flock(fd, LOCK_EX), 0);
 	ck_assert_int_eq(flock(other, LOCK_SH | LOCK_NB), -1);
 	ck_assert_int_eq(errno, EWOULDBLOCK);
-	expect("");
+	expect("wait 2000");
 	ck_assert_int_eq(flock(fd, LOCK_SH), 0);
 	expect("tell fd");
 	ck_assert_int_eq(flock(other, LOCK_SH | LOCK_NB), 0);

@@ -3,6 +3,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
+#include <sys/sem.h>
 #include "turns_table.h"
 
 /* ---- sleep, and threads ---- */
@@ -25,7 +26,7 @@ START_TEST(a_sleep_is_of_virtual_time)
 	expect("wait 50000");
 	ts = (struct timespec){ .tv_nsec = 0 };
 	ck_assert_int_eq(nanosleep(&ts, NULL), 0);
-	expect("");
+	expect("wait 2000");
 	ck_assert_int_eq(nanosleep(&bad, NULL), -1);
 	ck_assert_int_eq(errno, EINVAL);
 	ck_assert_int_eq(clock_nanosleep(CLOCK_MONOTONIC, 0, &bad, NULL), EINVAL);
@@ -215,6 +216,42 @@ START_TEST(an_alarm_that_the_kernel_has_sent_does_not_come_again)
 		;
 	ck_assert_uint_eq(sleep(1), 0);
 	ck_assert_int_eq(ended, 1);
+}
+END_TEST
+
+/* As Linux rounds it, which never says that there is no alarm. */
+START_TEST(an_alarm_has_whole_seconds_left)
+{
+	struct itimerval value = { .it_value = { 1, 500000 } };
+
+	begin();
+	ck_assert_int_eq(setitimer(ITIMER_REAL, &value, NULL), 0);
+	ck_assert_uint_eq(alarm(0), 2);
+	value.it_value.tv_usec--;
+	ck_assert_int_eq(setitimer(ITIMER_REAL, &value, NULL), 0);
+	ck_assert_uint_eq(alarm(0), 1);
+	value.it_value.tv_sec = 0;
+	ck_assert_int_eq(setitimer(ITIMER_REAL, &value, NULL), 0);
+	ck_assert_uint_eq(alarm(0), 1);
+}
+END_TEST
+
+START_TEST(a_child_has_no_alarm_of_its_parent)
+{
+	const struct sigaction action = { .sa_handler = note_alarm };
+	siginfo_t info;
+	pid_t child;
+
+	begin();
+	ck_assert_int_eq(sigaction(SIGALRM, &action, NULL), 0);
+	ck_assert_uint_eq(alarm(100), 0);
+	child = fork();
+	ck_assert_int_ge(child, 0);
+	if (child == 0)
+		_exit(sleep(300) != 0);
+	ck_assert_int_eq(syscall(SYS_waitid, P_ALL, 0, &info, WEXITED, NULL), 0);
+	ck_assert_int_eq(info.si_status, 0);
+	ck_assert_uint_eq(alarm(0), 100);
 }
 END_TEST
 
@@ -498,6 +535,205 @@ START_TEST(a_time_that_is_none_is_refused)
 }
 END_TEST
 
+/* The program's clock is ahead of virtual time, and no time would say that the timer is off. */
+START_TEST(a_timer_that_is_about_to_expire_has_some_time_left)
+{
+	const struct itimerspec value = { .it_value = { .tv_nsec = 1 } };
+	int fd = -1, many = 20;
+	struct itimerspec left;
+
+	begin();
+	fd = timerfd_create(CLOCK_MONOTONIC, 0);
+	ck_assert_int_eq(timerfd_settime(fd, 0, &value, NULL), 0);
+	while (many-- > 0)
+		read_ns();
+	ck_assert_int_eq(timerfd_gettime(fd, &left), 0);
+	ck_assert_int_eq(left.it_value.tv_sec, 0);
+	ck_assert_int_eq(left.it_value.tv_nsec, 1);
+	close(fd);
+}
+END_TEST
+
+static int count_mappings(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[512];
+	int n = 0;
+
+	while (fgets(line, sizeof(line), maps))
+		n += strstr(line, "/dev/zero") != NULL;
+	fclose(maps);
+	return n;
+}
+
+START_TEST(a_timer_without_a_descriptor_leaves_no_memory)
+{
+	struct rlimit before, none;
+	int mappings;
+
+	begin();
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+	mappings = count_mappings();
+	none = before;
+	none.rlim_cur = 0;
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+	ck_assert_int_eq(timerfd_create(CLOCK_MONOTONIC, 0), -1);
+	ck_assert_int_eq(errno, EMFILE);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+	ck_assert_int_eq(count_mappings(), mappings);
+}
+END_TEST
+
+/* ---- calls that do not wait, which programs make in a loop until they find something ---- */
+
+static const struct timespec no_time, long_ago = { .tv_sec = 1 };
+
+static int look_for_signal(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	return sigtimedwait(&set, NULL, &no_time);
+}
+
+static int look_for_child(void)
+{
+	pid_t child = (pid_t)syscall(SYS_fork);
+	siginfo_t info = { 0 };
+	int result;
+
+	if (child == 0) {
+		syscall(SYS_pause);
+		syscall(SYS_exit_group, 0);
+	}
+	result = waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG);
+	syscall(SYS_kill, child, SIGKILL);
+	syscall(SYS_waitid, P_PID, child, NULL, WEXITED, NULL);
+	return result == 0 && info.si_pid == 0 ? -1 : 0;
+}
+
+static int look_at_semaphores(void)
+{
+	int id = semget(IPC_PRIVATE, 1, 0600), result, err;
+	struct sembuf down = { .sem_op = -1 };
+
+	result = semtimedop(id, &down, 1, &no_time);
+	err = errno;
+	semctl(id, 0, IPC_RMID);
+	errno = err;
+	return result;
+}
+
+static int find_nothing(int way)
+{
+	char byte = 0;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct mmsghdr messages = { .msg_hdr = message };
+	uint32_t word = 0;
+
+	switch (way) {
+	case 0:
+		return nanosleep(&no_time, NULL) ? 0 : -1;
+	case 1:
+		return usleep(0) ? 0 : -1;
+	case 2:
+		return sleep(0) ? 0 : -1;
+	case 3:
+		return clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &long_ago, NULL) ? 0 : -1;
+	case 4:
+		return sem_timedwait(&sem, &long_ago);
+	case 5:
+		return -(pthread_mutex_timedlock(&mutex, &long_ago) == ETIMEDOUT);
+	case 6:
+		return -(pthread_rwlock_timedwrlock(&rwlock, &long_ago) == ETIMEDOUT);
+	case 7:
+		return look_for_signal();
+	case 8:
+		return look_for_child();
+	case 9:
+		return look_at_semaphores();
+	case 10:
+		return (int)syscall(SYS_futex, &word, FUTEX_WAIT, 0, &no_time, NULL, 0);
+	case 11:
+		return (int)recvfrom(wire[0], &byte, 1, MSG_DONTWAIT, NULL, NULL);
+	case 12:
+		return (int)recvmsg(wire[0], &message, MSG_DONTWAIT);
+	case 13:
+		return recvmmsg(wire[0], &messages, 1, MSG_DONTWAIT, NULL);
+	default:
+		return sendmmsg(wire[1], &messages, 1, MSG_DONTWAIT);
+	}
+}
+
+/* Once, so that virtual time goes on and others have their turns. */
+START_TEST(a_call_that_finds_nothing_takes_some_time)
+{
+	begin();
+	ck_assert_int_eq(sem_init(&sem, 0, 0), 0);
+	ck_assert_int_eq(pthread_mutex_lock(&mutex), 0);
+	ck_assert_int_eq(pthread_rwlock_rdlock(&rwlock), 0);
+	if (_i == 14)
+		choke();
+	heard[0] = '\0';
+	ck_assert_int_eq(find_nothing(_i), -1);
+	ck_assert_ptr_nonnull(strstr(heard, "wait 2000"));
+	ck_assert_ptr_null(strstr(strstr(heard, "wait 2000") + 1, "wait"));
+}
+END_TEST
+
+/* The mutex is free meanwhile: the thread that signals needs it. */
+START_TEST(a_wait_for_a_condition_whose_time_is_over_takes_some_time)
+{
+	begin();
+	ck_assert_int_eq(pthread_mutex_lock(&mutex), 0);
+	ck_assert_int_eq(pthread_cond_init(&cond, NULL), 0);
+	ck_assert_int_eq(pthread_cond_timedwait(&cond, &mutex, &long_ago), ETIMEDOUT);
+	expect("wait 2000");
+	set_hook(1, signal_all);
+	ck_assert_int_eq(pthread_cond_timedwait(&cond, &mutex, &long_ago), 0);
+	expect("wait 2000, tell");
+}
+END_TEST
+
+/* As Linux and libc refuse them: the turn stays, and no time passes. */
+START_TEST(a_clock_that_a_call_cannot_wait_by_is_refused)
+{
+	static const clockid_t clocks[] = { 99, CLOCK_PROCESS_CPUTIME_ID, CLOCK_BOOTTIME };
+	const clockid_t clock = clocks[_i];
+
+	begin();
+	ck_assert_int_eq(sem_init(&sem, 0, 1), 0);
+	ck_assert_int_eq(sem_clockwait(&sem, clock, &long_ago), -1);
+	ck_assert_int_eq(errno, EINVAL);
+	ck_assert_int_eq(pthread_mutex_clocklock(&mutex, clock, &long_ago), EINVAL);
+	ck_assert_int_eq(pthread_mutex_lock(&mutex), 0);
+	ck_assert_int_eq(pthread_cond_clockwait(&cond, &mutex, clock, &long_ago), EINVAL);
+	ck_assert_int_eq(pthread_rwlock_clockrdlock(&rwlock, clock, &long_ago), EINVAL);
+	ck_assert_int_eq(clock_nanosleep(99, 0, &a_ms, NULL), EINVAL);
+	ck_assert_int_eq(clock_nanosleep(CLOCK_THREAD_CPUTIME_ID, 0, &a_ms, NULL), EINVAL);
+	ck_assert_int_eq(clock_nanosleep(CLOCK_MONOTONIC_RAW, 0, &a_ms, NULL), ENOTSUP);
+	ck_assert_int_eq(clock_nanosleep(CLOCK_REALTIME_COARSE, 0, &a_ms, NULL), ENOTSUP);
+	expect("");
+	ck_assert_int_eq(clock_nanosleep(CLOCK_TAI, 0, &a_ms, NULL), 0);
+	expect("wait 1000000");
+}
+END_TEST
+
+START_TEST(an_alarm_of_a_second_or_more_in_microseconds_is_refused)
+{
+	begin();
+	ck_assert_uint_eq(ualarm(1000000, 0), (useconds_t)-1);
+	ck_assert_int_eq(errno, EINVAL);
+	ck_assert_uint_eq(ualarm(999999, 1000000), (useconds_t)-1);
+	ck_assert_int_eq(errno, EINVAL);
+	expect("");
+	ck_assert_uint_eq(ualarm(999999, 0), 0);
+	ck_assert_uint_eq(ualarm(0, 0), 999999);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_sleep_is_of_virtual_time, 1, NULL);
@@ -514,6 +750,14 @@ static void fill(Suite *suite)
 	unit_add(suite, an_alarm_ends_a_sleep_in_virtual_time, 1, NULL);
 	unit_add(suite, an_alarm_that_the_kernel_has_sent_does_not_come_again, 1, NULL);
 	unit_add(suite, a_timer_from_the_past_has_expired_as_often_as_on_linux, 1, NULL);
+	unit_add(suite, a_call_that_finds_nothing_takes_some_time, 15, NULL);
+	unit_add(suite, a_wait_for_a_condition_whose_time_is_over_takes_some_time, 1, NULL);
+	unit_add(suite, a_clock_that_a_call_cannot_wait_by_is_refused, 3, NULL);
+	unit_add(suite, an_alarm_of_a_second_or_more_in_microseconds_is_refused, 1, NULL);
+	unit_add(suite, a_timer_that_is_about_to_expire_has_some_time_left, 1, NULL);
+	unit_add(suite, a_timer_without_a_descriptor_leaves_no_memory, 1, NULL);
+	unit_add(suite, an_alarm_has_whole_seconds_left, 1, NULL);
+	unit_add(suite, a_child_has_no_alarm_of_its_parent, 1, NULL);
 	unit_add(suite, a_timer_that_was_looked_at_late_keeps_to_its_times, 1, NULL);
 }
 

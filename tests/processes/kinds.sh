@@ -42,6 +42,7 @@ title() {
 	records) echo "processes wait for locks of records of a file" ;;
 	sender) echo "programs know by its process id who sent a signal" ;;
 	timers) echo "timers of timer_create expire in virtual time" ;;
+	stays) echo "a thread that runs functions of timers stays when they are deleted" ;;
 	shared) echo "processes wait for locks and semaphores that they share" ;;
 	esac
 }
@@ -53,7 +54,7 @@ forks_badly() {
 }
 
 kinds_all="alarm barrier c11 closes copies exec greedy kept killed last left
-	moves owners popen queues records sender shared timers"
+	moves owners popen queues records sender shared stays timers"
 for kind in $kinds_all; do
 	if has_verbs && forks_badly "$kind"; then
 		cannot "a child may hang in the sanitizer's malloc" "$(title "$kind")"

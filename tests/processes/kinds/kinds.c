@@ -620,7 +620,7 @@ static const struct {
 	      { "exec", run_exec },       { "greedy", run_greedy }, { "heir", run_heir },
 	      { "killed", run_killed },   { "last", run_last },     { "owners", run_owners },
 	      { "left", run_left },       { "queues", run_queues }, { "sender", run_sender },
-	      { "shared", run_shared },   { "kept", run_kept } };
+	      { "shared", run_shared },   { "kept", run_kept },     { "stays", run_stays } };
 
 int main(int argc, char **argv)
 {

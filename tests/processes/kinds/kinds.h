@@ -33,6 +33,7 @@ int run_records(void);
 
 int run_kept(void);
 int run_last(void);
+int run_stays(void);
 
 /* ---- kinds_timers.c ---- */
 

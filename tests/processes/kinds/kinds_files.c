@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/sendfile.h>
@@ -202,7 +203,35 @@ static void own_descriptor(int ask, int tell)
 	owner.pid = 0;
 	must(fcntl(ask, F_GETOWN_EX, &owner) == 0 && owner.type == F_OWNER_TID, "another kind");
 	must(owner.pid == gettid(), "another thread");
+	must(fcntl(ask, F_SETOWN_EX, (void *)1) == -1 && errno == EFAULT, "no bad address");
+	must(fcntl(ask, F_SETOWN_EX, NULL) == -1 && errno == EFAULT, "no missing address");
+	must(fcntl(ask, F_GETOWN_EX, (void *)1) == -1 && errno == EFAULT, "none for the answer");
+	owner.pid = 4999998;
+	must(fcntl(ask, F_SETOWN_EX, &owner) == -1 && errno == ESRCH, "an owner that is none");
 	must(fcntl(ask, F_SETOWN, 0) == 0 && fcntl(ask, F_GETOWN) == 0, "an owner");
+}
+
+/* The same by ioctl. */
+static void own_by_ioctl(int ask)
+{
+	static const unsigned long set[] = { FIOSETOWN, SIOCSPGRP };
+	static const unsigned long get[] = { FIOGETOWN, SIOCGPGRP };
+
+	for (int i = 0; i < 2; i++) {
+		int id = getpid(), back = 0;
+
+		must(ioctl(ask, set[i], &id) == 0 && fcntl(ask, F_GETOWN) == id, "another owner");
+		must(ioctl(ask, get[i], &back) == 0 && back == id, "another answer");
+		id = -getpgrp();
+		must(ioctl(ask, set[i], &id) == 0 && fcntl(ask, F_GETOWN) == id, "another group");
+		must(ioctl(ask, get[i], &back) == 0 && back == id, "another group is told");
+		id = 4999998;
+		must(ioctl(ask, set[i], &id) == -1 && errno == ESRCH, "an owner that is none");
+		must(ioctl(ask, set[i], (void *)1) == -1 && errno == EFAULT, "no bad address");
+		must(ioctl(ask, get[i], (void *)1) == -1 && errno == EFAULT, "none to answer");
+		id = 0;
+		must(ioctl(ask, set[i], &id) == 0 && fcntl(ask, F_GETOWN) == 0, "an owner");
+	}
 }
 
 int run_owners(void)
@@ -226,6 +255,7 @@ int run_owners(void)
 	must(waitpid(child, NULL, 0) == child, "no end of the child");
 	must(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "no sockets");
 	own_descriptor(ends[0], ends[1]);
+	own_by_ioctl(ends[0]);
 	puts("done");
 	return 0;
 }

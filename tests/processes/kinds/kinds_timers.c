@@ -2,6 +2,7 @@
 /* kinds_timers.c - a kind of program that waits for timers of timer_create. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <grp.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -13,6 +14,8 @@
 #include <time.h>
 
 #include "kinds.h"
+
+#define GROUPS 5000
 
 static volatile sig_atomic_t expirations;
 static sem_t to_notice, noticed;
@@ -223,6 +226,7 @@ static void handle_overruns(bool told)
 
 static void overrun_in_threads(void)
 {
+	static gid_t groups[GROUPS];
 	pthread_t thread;
 
 	take_overruns((void *)"first thread");
@@ -232,6 +236,46 @@ static void overrun_in_threads(void)
 	read_overruns();
 	handle_overruns(true);
 	handle_overruns(false);
+	/* The kernel tells of many groups, and of signals after them. */
+	if (setgroups(GROUPS, groups) && errno != EPERM)
+		must(false, "no groups");
+	handle_overruns(true);
+}
+
+/*
+ * A signal that is pending does not come any more when its timer is set or deleted, but those of
+ * other senders do, to the thread or the process that they were for. Before Linux 6.13 it came.
+ */
+static void drop_pending(int how, bool deleted)
+{
+	const struct timespec no_time = { 0 };
+	const int sig = SIGRTMIN + 5;
+	struct sigevent event = { .sigev_notify = how, .sigev_signo = sig };
+	int own = 0, expired = 0;
+	timer_t timer;
+	siginfo_t info;
+	sigset_t set;
+
+	event._sigev_un._tid = gettid();
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	must(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0, "no timer");
+	must(sigqueue(getpid(), sig, (union sigval){ .sival_int = 1 }) == 0, "no signal");
+	must(pthread_sigqueue(pthread_self(), sig, (union sigval){ .sival_int = 2 }) == 0, "no");
+	must(pthread_kill(pthread_self(), sig) == 0, "no signal of a thread");
+	expire_often(timer);
+	if (deleted)
+		must(timer_delete(timer) == 0, "the timer is not deleted");
+	else
+		set_timer(timer, 0, 0);
+	while (sigtimedwait(&set, &info, &no_time) == sig) {
+		expired += info.si_code == SI_TIMER;
+		own = 10 * own + (info.si_code == SI_QUEUE ? info.si_value.sival_int : 3);
+	}
+	must(!getenv("DATSIM_LOCKSTEP") || (expired == 0 && own == 231), "other signals");
+	must(deleted || timer_getoverrun(timer) == 0, "overruns");
+	must(deleted || timer_delete(timer) == 0, "the timer is not deleted");
 }
 
 static int64_t real_ns(void)
@@ -335,6 +379,8 @@ int run_timers(void)
 	count_overruns(SIGUSR1);
 	count_overruns(SIGRTMIN + 1);
 	overrun_in_threads();
+	for (int i = 0; i < 4; i++)
+		drop_pending(i & 1 ? SIGEV_SIGNAL : SIGEV_THREAD_ID, i & 2);
 	begin_in_the_past(SIGEV_SIGNAL);
 	begin_in_the_past(SIGEV_THREAD_ID);
 	begin_in_the_past(SIGEV_NONE);

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * turns_pending.c - pending signals of a program in lockstep: which there are, and those of timers
+ * (turns_expire.c) that are taken back. Handlers of signals may call it.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "turns.h"
+#include "host/nic_process.h"
+
+#define PENDING_MOST 64
+#define LINE         "\nSigPnd:" /* of /proc/self/task/TID/status: a set of signals follows */
+#define LINE_MOST    32          /* bytes of that line, and the ends of its lines */
+
+/* The supplementary groups, before that line, may be many thousands. */
+static uint64_t read_pending(int fd)
+{
+	char text[4096];
+	const char *found;
+	size_t held = 0;
+	ssize_t n;
+
+	while ((n = REAL(read)(fd, text + held, sizeof(text) - 1 - held)) > 0) {
+		held += (size_t)n;
+		text[held] = '\0';
+		found = strstr(text, LINE);
+		if (found && strchr(found + 1, '\n'))
+			return strtoull(found + strlen(LINE), NULL, 16);
+		if (held > LINE_MOST) {
+			memmove(text, text + held - LINE_MOST, LINE_MOST);
+			held = LINE_MOST;
+		}
+	}
+	return 0;
+}
+
+bool turns_is_pending(pid_t tid, int sig)
+{
+	int cancel = process_cancel_hold(), before = errno, fd;
+	uint64_t set = 0;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/status", tid);
+	fd = REAL(open)(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		set = read_pending(fd);
+		REAL(close)(fd);
+	}
+	errno = before;
+	process_cancel_release(cancel);
+	return set & 1ull << (sig - 1);
+}
+
+/* The kernel refuses to queue a signal of kill with its sender, so it is sent by kill. */
+void turns_queue_signal(const siginfo_t *info)
+{
+	pid_t pid = REAL(getpid)();
+
+	if (REAL(syscall)(SYS_rt_sigqueueinfo, pid, info->si_signo, info) && errno == EPERM)
+		REAL(kill)(pid, info->si_signo);
+}
+
+static void queue_to_thread(const siginfo_t *info)
+{
+	pid_t pid = REAL(getpid)(), tid = REAL(gettid)();
+
+	if (REAL(syscall)(SYS_rt_tgsigqueueinfo, pid, tid, info->si_signo, info) && errno == EPERM)
+		REAL(syscall)(SYS_tgkill, pid, tid, info->si_signo);
+}
+
+/* The calling thread blocks it, as one that takes it does: otherwise it comes at once. */
+static bool is_pending_here(int sig)
+{
+	sigset_t set;
+
+	return sigpending(&set) == 0 && sigismember(&set, sig) == 1;
+}
+
+void turns_take_back(siginfo_t *info)
+{
+	int sig = info->si_signo, before = errno, n = 0;
+	struct {
+		siginfo_t info;
+		bool of_thread;
+	} other[PENDING_MOST];
+	struct timespec no_time = { 0 };
+	siginfo_t *got;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	while (n < PENDING_MOST && is_pending_here(sig)) {
+		got = &other[n].info;
+		/* The kernel gives out those of the thread first. */
+		other[n].of_thread = turns_is_pending(REAL(gettid)(), sig);
+		if (REAL(sigtimedwait)(&set, got, &no_time) < 0)
+			break;
+		if (got->si_code != SI_TIMER || got->si_timerid != info->si_timerid)
+			n++;
+		else if (got->si_overrun < INT_MAX - info->si_overrun)
+			info->si_overrun += got->si_overrun + 1;
+	}
+	for (int i = 0; i < n; i++)
+		if (other[i].of_thread)
+			queue_to_thread(&other[i].info);
+		else
+			turns_queue_signal(&other[i].info);
+	errno = before;
+}
