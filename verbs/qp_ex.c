@@ -5,7 +5,7 @@
  *
  * The requests wait in the QP's batch, which has room for a full send queue. What a request cannot
  * be is found before any is posted, so that ibv_wr_complete posts all of them or none. Inline
- * payload goes to its slot at once (post.c): one more slot than the send queue has room for is free,
+ * payload goes to its slot at once (post.c). There is a slot more than the send queue has room for,
  * so the first request has one, and find_room has seen that each further one has.
  */
 #include <stdlib.h>
