@@ -172,6 +172,8 @@ DAT_RETURN dat__ep_post_send_biased(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segme
 DAT_RETURN dat__ep_post_recv_biased(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 				    DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 				    DAT_COMPLETION_FLAGS completion_flags);
+DAT_RETURN dat__srq_post_recv_biased(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
+				     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie);
 /* The same on hardware: lib/path/quick_hw.c. */
 DAT_RETURN dat__evd_dequeue_hw(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event);
 DAT_RETURN dat__ep_post_send_hw(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,

@@ -388,8 +388,7 @@ int vb_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr 
 	return vb_result(context, err);
 }
 
-static int srq_recv_one(struct vb_context *context, struct vb_srq *srq,
-			const struct ibv_recv_wr *wr)
+int vb_srq_post_one(struct vb_context *context, struct vb_srq *srq, const struct ibv_recv_wr *wr)
 {
 	struct nic_recv_wr out = { .wr_id = wr->wr_id };
 	struct segments s;
@@ -411,7 +410,7 @@ int vb_post_srq_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_rec
 	int err = 0;
 
 	for (; wr && !err; wr = err ? wr : wr->next)
-		err = srq_recv_one(context, VB_OF(ibv, srq), wr);
+		err = vb_srq_post_one(context, VB_OF(ibv, srq), wr);
 	if (err) {
 		vb_refuse(&VB_OF(ibv, srq)->obj, "ibv_post_srq_recv", err);
 		*bad = wr;

@@ -395,6 +395,23 @@ static int biased_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_re
 	return done ? 0 : vb_post_recv(ibv, wr, bad);
 }
 
+/* While it is traced, each Receive has a line of its own. */
+static int biased_srq_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct vb_srq *srq = VB_OF(ibv, srq);
+	struct backend *b = backend_of(ibv->context);
+	bool some = wr != NULL;
+
+	if (!backend_enter_biased(b))
+		return vb_post_srq_recv(ibv, wr, bad);
+	if (!vb_traced(&srq->obj))
+		while (wr && vb_srq_post_one(srq->obj.context, srq, wr) == 0)
+			wr = wr->next;
+	backend_busy(srq->obj.host.nic);
+	leave_biased(b);
+	return some && !wr ? 0 : vb_post_srq_recv(ibv, wr, bad);
+}
+
 /* While it is traced. *quiet: is there nothing that would have to be done with both locks? */
 static __attribute__((noinline)) int noted_poll(struct backend *b, struct vb_cq *cq, int n,
 						struct ibv_wc *wc, bool *quiet)
@@ -438,14 +455,17 @@ static const struct {
 	int (*poll_cq)(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 	int (*post_send)(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 	int (*post_recv)(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+	int (*post_srq_recv)(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 	vb_post_batch_call *post_batch;
 } calls[PATH_COUNT] = {
-	[PATH_CAREFUL] = { vb_cq_poll, vb_post_send, vb_post_recv, vb_post_batch },
-	[PATH_PRIVATE] = { quick_poll, quick_send, quick_recv, quick_batch },
-	[PATH_TRACED] = { traced_poll, quick_send, quick_recv, quick_batch },
-	[PATH_SHARED] = { biased_poll, biased_send, biased_recv, biased_batch },
+	[PATH_CAREFUL] = { vb_cq_poll, vb_post_send, vb_post_recv, vb_post_srq_recv,
+			   vb_post_batch },
+	[PATH_PRIVATE] = { quick_poll, quick_send, quick_recv, vb_post_srq_recv, quick_batch },
+	[PATH_TRACED] = { traced_poll, quick_send, quick_recv, vb_post_srq_recv, quick_batch },
+	[PATH_SHARED] = { biased_poll, biased_send, biased_recv, biased_srq_recv, biased_batch },
 	/* The host never chooses it for this front. */
-	[PATH_HARDWARE] = { vb_cq_poll, vb_post_send, vb_post_recv, vb_post_batch },
+	[PATH_HARDWARE] = { vb_cq_poll, vb_post_send, vb_post_recv, vb_post_srq_recv,
+			    vb_post_batch },
 };
 
 /* Other threads may read the table meanwhile. */
@@ -458,5 +478,6 @@ void vb_use_path(struct vb_context *context, enum path path)
 	SET(ops->poll_cq, calls[path].poll_cq);
 	SET(ops->post_send, calls[path].post_send);
 	SET(ops->post_recv, calls[path].post_recv);
+	SET(ops->post_srq_recv, calls[path].post_srq_recv);
 	SET(context->post_batch, calls[path].post_batch);
 }

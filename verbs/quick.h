@@ -22,7 +22,9 @@ int vb_cq_poll_nic(struct vb_cq *cq, int n, struct ibv_wc *wc);
 /* cq.c: any completion. */
 void vb_wc_fill_any(struct ibv_wc *out, const struct nic_wc *wc);
 
-/* ---- post.c: flags, inline payload ---- */
+/* ---- post.c: a Receive of an SRQ, flags, inline payload ---- */
+
+int vb_srq_post_one(struct vb_context *context, struct vb_srq *srq, const struct ibv_recv_wr *wr);
 
 /* enum nic_wr_flag, of enum ibv_send_flags. */
 uint8_t vb_send_flags(const struct vb_qp *qp, unsigned int flags);

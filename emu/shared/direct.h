@@ -41,6 +41,8 @@
  *   rq.put, cq.get                  the process that owns the queue (direct_owner.c)
  *   rq.get, cq.put, an inline CQE   the process that holds the fabric's lock
  *
+ * The same holds for an SRQ, whose queue pairs are of one process.
+ *
  * rq.put, cq.put, cq.get and the number are stored with release order after the data they cover,
  * and loaded with acquire order before it. rq.get tells the owner only whether the ring is full,
  * and an old value makes it look fuller than it is. A Receive is still read after rq.get has passed
@@ -93,6 +95,7 @@ int emu_direct_send(struct nic_qp *qp, const struct nic_send_wr *wr);
  */
 bool emu_direct_write(struct nic_qp *qp, const struct nic_send_wr *wr);
 int emu_direct_recv(struct nic_qp *qp, const struct nic_recv_wr *wr);
+int emu_direct_srq_post(struct nic_srq *srq, const struct nic_recv_wr *wr);
 int emu_direct_poll(struct nic_cq *cq, struct nic_wc *wc, int n);
 bool emu_direct_spin(struct nic_cq *cq, struct nic_wc *wc);
 uint32_t emu_direct_count(struct nic_cq *cq);

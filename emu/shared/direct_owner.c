@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "emu/fabric/clock.h"
+#include "emu/hostile/posted.h"
 #include "emu/lockstep/lockstep.h"
 #include "emu/number/number.h"
 #include "emu/qp.h"
@@ -301,5 +302,25 @@ int emu_direct_recv(struct nic_qp *base, const struct nic_recv_wr *wr)
 	wqe = (struct emu_rwqe *)(local->rq + (qp->rq.put & seen->mask) * seen->words);
 	emu_recv_fill(w, wqe, wr);
 	__atomic_store_n(&qp->rq.put, qp->rq.put + 1, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/*
+ * Likewise on an SRQ. Its Receives are taken with the fabric's lock, by messages of any of its
+ * queue pairs, and its `get` is on the line of `put`.
+ */
+int emu_direct_srq_post(struct nic_srq *base, const struct nic_recv_wr *wr)
+{
+	struct emu_world *w = emu_local_srq(base)->world;
+	struct emu_srq *srq = emu_local_srq(base)->entry;
+	struct emu_wq *wq = &srq->wq;
+
+	if (is_general(w))
+		return emu_srq_post(base, wr);
+	if (emu_posted_on(w) || wr->num_sge > srq->max_sge ||
+	    wq->put - __atomic_load_n(&wq->get, __ATOMIC_ACQUIRE) >= wq->max)
+		return -EAGAIN;
+	emu_recv_fill(w, emu_wqe(w, wq, wq->put), wr);
+	__atomic_store_n(&wq->put, wq->put + 1, __ATOMIC_RELEASE);
 	return 0;
 }

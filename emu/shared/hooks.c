@@ -26,6 +26,7 @@ static void fill_ops(struct nic_ops *ops)
 	ops->cq_spin = emu_direct_spin;
 	ops->post_send = emu_direct_send;
 	ops->post_recv = emu_direct_recv;
+	ops->srq_post = emu_direct_srq_post;
 	/* Only direct.h posts and polls without the fabric's lock. */
 	ops->spin_one = nic_unsupported.spin_one;
 	ops->spin_one_traced = nic_unsupported.spin_one_traced;

@@ -135,8 +135,8 @@ void emu_section_event_done(struct emu_world *w)
 }
 
 /*
- * The rollback leaves out rq.put and reaped: their owner may be writing them, without the lock
- * (direct.h).
+ * The rollback leaves out rq.put, also of an SRQ, and reaped: their owner may be writing them,
+ * without the lock (direct.h).
  */
 #define BEHIND(type, field) (offsetof(type, field) + sizeof(((type *)NULL)->field))
 
@@ -152,6 +152,12 @@ static void restore_but_posts(struct emu_qp *qp, const struct emu_qp *was)
 	restore_range(qp, was, 0, reaped);
 	restore_range(qp, was, BEHIND(struct emu_qp, reaped), put);
 	restore_range(qp, was, BEHIND(struct emu_qp, rq.put), sizeof(*qp));
+}
+
+static void restore_srq(struct emu_srq *srq, const struct emu_srq *was)
+{
+	restore_range(srq, was, 0, offsetof(struct emu_srq, wq.put));
+	restore_range(srq, was, BEHIND(struct emu_srq, wq.put), sizeof(*srq));
 }
 
 /* An event adds completions and disarms; the owner polls meanwhile, and sees in_event. */
@@ -218,7 +224,7 @@ static void roll_back_event(struct emu_world *w)
 		restore_qp(&EMU_AT(fab->qp, kept->index), &kept->qp);
 		restore_cq(&EMU_AT(fab->cq, kept->qp.send_cq), kept->send_put, kept->send_armed);
 		restore_cq(&EMU_AT(fab->cq, kept->qp.recv_cq), kept->recv_put, kept->recv_armed);
-		EMU_AT(fab->srq, kept->qp.srq) = kept->srq;
+		restore_srq(&EMU_AT(fab->srq, kept->qp.srq), &kept->srq);
 	}
 	restore_letter(w, s);
 	fab->observed = mark_in_force(s)->observed & EMU_OBSERVED_MOST;

@@ -10,6 +10,7 @@
 #include "lib/memory/lmr.h"
 #include "lib/memory/pz.h"
 #include "lib/path/quick_hw.h"
+#include "dto.h"
 #include "srq.h"
 
 #define BAD_SRQ DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ)
@@ -249,6 +250,41 @@ DAT_RETURN dat__srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT segments, DAT_LMR
 		return BAD_SRQ;
 	return obj_leave(b, obj, "dat_srq_post_recv",
 			 srq_post_locked(obj_as(struct srq, obj), segments, iov, cookie));
+}
+
+/* False: the post is not simple, or the NIC refused it. */
+static HOT bool srq_post_fast(struct srq *srq, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,
+			      DAT_DTO_COOKIE cookie)
+{
+	struct nic_recv_wr wr;
+	struct nic_sge sge;
+
+	if (obj_nic(&srq->obj)->tracing ||
+	    !dto_is_simple(segments, iov, DAT_COMPLETION_DEFAULT_FLAG) ||
+	    srq->outstanding >= srq->max_recv_dtos ||
+	    (!lmr_range_covers(&srq->range, iov) && !srq_move_range(srq, iov)))
+		return false;
+	dto_fill_sge(&sge, iov, &srq->range);
+	wr = (struct nic_recv_wr){ .wr_id = cookie.as_64, .sge = &sge, .num_sge = 1 };
+	if (srq_ops(srq)->srq_post(srq->nic, &wr))
+		return false;
+	srq->outstanding++;
+	backend_busy(srq->obj.nic);
+	return true;
+}
+
+DAT_RETURN dat__srq_post_recv_biased(DAT_SRQ_HANDLE handle, DAT_COUNT segments,
+				     DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie)
+{
+	struct backend *b;
+	struct obj *obj = obj_peek_biased(handle, DAT_HANDLE_TYPE_SRQ, &b);
+	bool done = false;
+
+	if (obj) {
+		done = srq_post_fast(obj_as(struct srq, obj), segments, iov, cookie);
+		obj_unpeek(b);
+	}
+	return done ? DAT_SUCCESS : dat__srq_post_recv(handle, segments, iov, cookie);
 }
 
 /* ---- query, resize, set_lw ---- */

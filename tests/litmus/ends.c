@@ -69,12 +69,13 @@ static void make_qp(struct end *end, uint32_t receives)
 	const struct nic_qp_init init = { .pd = end->pd,
 					  .send_cq = end->send_cq,
 					  .recv_cq = end->recv_cq,
+					  .srq = end->srq,
 					  .cap = { DEPTH, receives, SEGMENTS, 1, 1, 0, 0 } };
 
 	ck_assert_int_eq(end->nic->ops->qp_create(end->nic, &init, end, &end->qp), 0);
 }
 
-static void open_end(struct end *end, uint32_t receives, uint32_t completions)
+static void open_end(struct end *end, uint32_t receives, uint32_t completions, bool srq)
 {
 	ck_assert_int_eq(emu_backend.open(end->world, "emu0", &upcalls, end, &end->nic), 0);
 	ck_assert_int_eq(end->nic->ops->pd_alloc(end->nic, &end->pd), 0);
@@ -84,6 +85,9 @@ static void open_end(struct end *end, uint32_t receives, uint32_t completions)
 					       NIC_ACCESS_LOCAL_READ | NIC_ACCESS_LOCAL_WRITE,
 					       &end->mr),
 			 0);
+	if (srq)
+		ck_assert_int_eq(end->nic->ops->srq_create(end->pd, receives, 1, 0, end, &end->srq),
+				 0);
 	make_qp(end, receives);
 }
 
@@ -113,6 +117,8 @@ static void connect_ends(void)
 	emu_backend.leave(ends[1].world);
 }
 
+static bool with_srq;
+
 static void setup(uint32_t receives, uint32_t completions)
 {
 	litmus_join_worlds(&ends_worlds);
@@ -120,7 +126,7 @@ static void setup(uint32_t receives, uint32_t completions)
 	for (int i = 0; i < 2; i++) {
 		ends[i].world = (struct nic_world *)ends_worlds.world[i];
 		emu_backend.enter(ends[i].world, false);
-		open_end(&ends[i], receives, completions);
+		open_end(&ends[i], receives, completions, with_srq && i == 1);
 		emu_backend.leave(ends[i].world);
 	}
 	connect_ends();
@@ -129,6 +135,13 @@ static void setup(uint32_t receives, uint32_t completions)
 void ends_setup(void)
 {
 	setup(DEPTH, DEPTH);
+}
+
+void ends_setup_srq(void)
+{
+	with_srq = true;
+	setup(DEPTH, DEPTH);
+	with_srq = false;
 }
 
 void ends_setup_long_queue(void)
@@ -195,6 +208,8 @@ static void close_end(struct end *end)
 	emu_backend.enter(end->world, false);
 	ops->qp_reset(end->qp);
 	ops->qp_destroy(end->qp);
+	if (end->srq)
+		ops->srq_destroy(end->srq);
 	ops->cq_destroy(end->send_cq);
 	ops->cq_destroy(end->recv_cq);
 	ops->mr_dereg(end->mr);

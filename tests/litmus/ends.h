@@ -19,6 +19,7 @@ struct end {
 	struct nic *nic;
 	struct nic_cq *send_cq, *recv_cq;
 	struct nic_qp *qp;
+	struct nic_srq *srq; /* NULL: the QP has a receive queue of its own */
 	struct nic_mr *mr;
 	struct nic_pd *pd;
 	bool established;
@@ -30,9 +31,10 @@ extern struct litmus_worlds ends_worlds;
 
 /*
  * Fixtures: both are there, and connected. At most DEPTH Receives and completions; or AHEAD of one
- * of them.
+ * of them; or the Receives of ends[1] are on an SRQ.
  */
 void ends_setup(void);
+void ends_setup_srq(void);
 void ends_setup_long_queue(void);
 void ends_setup_many_receives(void);
 void ends_teardown(void);

@@ -91,7 +91,7 @@ static bool post_now(struct end *end, const struct nic_recv_wr *wr)
 	bool posted;
 
 	ck_assert(line_begin(end, NULL));
-	posted = emu_direct_recv(end->qp, wr) == 0;
+	posted = (end->srq ? emu_direct_srq_post(end->srq, wr) : emu_direct_recv(end->qp, wr)) == 0;
 	line_end(end, NIC_TRACE_EP_RECV, wr->wr_id);
 	return posted;
 }
@@ -460,6 +460,7 @@ static void fill(Suite *suite)
 	TCase *tcase = tcase_create("direct path");
 	TCase *receives = tcase_create("Receives");
 	TCase *completions = tcase_create("completions");
+	TCase *srq = tcase_create("SRQ");
 
 	tcase_add_checked_fixture(tcase, ends_setup, ends_teardown);
 	tcase_add_test(tcase, messages_come_whole_to_one_who_takes_no_lock);
@@ -480,6 +481,10 @@ static void fill(Suite *suite)
 	tcase_add_checked_fixture(completions, ends_setup_long_queue, ends_teardown);
 	tcase_add_test(completions, a_Receive_is_read_before_its_entry_is_filled_again);
 	suite_add_tcase(suite, completions);
+	tcase_add_checked_fixture(srq, ends_setup_srq, ends_teardown);
+	tcase_add_test(srq, messages_come_whole_to_one_who_takes_no_lock);
+	tcase_add_test(srq, long_messages_come_whole_to_one_who_takes_no_lock);
+	suite_add_tcase(suite, srq);
 }
 
 UNIT_SUITE("memory order of the direct path")

@@ -89,7 +89,8 @@ static void set_fields(uint32_t value)
 		qp->psn_more = value;
 		fab->cq[qp->send_cq].put = fab->cq[qp->recv_cq].put = value;
 		fab->cq[qp->send_cq].get = fab->cq[qp->recv_cq].get = value;
-		fab->srq[qp->srq].wq.get = value;
+		fab->srq[qp->srq].wq.get = fab->srq[qp->srq].wq.put = value;
+		fab->srq[qp->srq].limit = value;
 	}
 }
 
@@ -105,8 +106,10 @@ static void expect_fields(uint32_t value)
 		ck_assert_uint_eq(fab->cq[qp->send_cq].put, value);
 		ck_assert_uint_eq(fab->cq[qp->recv_cq].put, value);
 		ck_assert_uint_eq(fab->srq[qp->srq].wq.get, value);
+		ck_assert_uint_eq(fab->srq[qp->srq].limit, value);
 		/* These are their owner's. */
 		ck_assert_uint_eq(qp->rq.put, DURING);
+		ck_assert_uint_eq(fab->srq[qp->srq].wq.put, DURING);
 		ck_assert_uint_eq(qp->reaped, DURING);
 		ck_assert_uint_eq(fab->cq[qp->send_cq].get, DURING);
 		ck_assert_uint_eq(fab->cq[qp->recv_cq].get, DURING);
