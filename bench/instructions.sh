@@ -15,6 +15,7 @@ most_window=634 # the same, 64 outstanding
 most_traced=1072 # as most_one, with a trace in memory
 most_shared=1308 # as most_one, in a fabric that processes may share
 most_lines=2160  # as most_shared, traced
+most_kind=1.8    # a Send of another kind beside the ordinary one, between processes
 most_percent=3  # difference between 1,000 or 4,000 pairs and one
 most_idle=2048  # bytes of an idle connected pair
 most_many=1.5   # a message between 1,024 adapters beside one of a pair
@@ -70,6 +71,11 @@ verdict() {
 	fi
 }
 
+skip() {
+	n=$((n + 1))
+	echo "ok $n # SKIP the verbs front or bench_verbs is not built"
+}
+
 # per_free UNREAPED: to create and free an Endpoint while its EVD holds completions of another
 per_free() {
 	short=$(total free "$1" 20)
@@ -85,7 +91,7 @@ more 2 4000 4,000 pairs, one outstanding'
 
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
-echo "1..16"
+echo "1..17"
 echo "# instructions a message     library   floor   ratio"
 echo "$cases" | while read -r name rounds messages title; do
 	library=$(per_message "$name" library "$rounds" "$messages")
@@ -190,8 +196,35 @@ if [ -e "$build/verbs/.libs/librdmacm.so.1" ] && [ -x "$build/bench/bench_verbs"
 	verdict "libibverbs, its four calls: $((verbs - own)) instructions, at most $most_calls" \
 		"$own > 0 && $own < $verbs && $verbs - $own <= $most_calls"
 else
-	echo "ok 14 # SKIP the verbs front or bench_verbs is not built"
-	echo "ok 15 # SKIP the verbs front or bench_verbs is not built"
+	skip
+	skip
+fi
+
+# kind NAME MESSAGES: of a message of that kind of Send on a fabric that processes may share, with
+# so many in a round
+kind() {
+	short=$(kind_total "$1" 500)
+	long=$(kind_total "$1" 1500)
+	[ -n "$short" ] && [ -n "$long" ] && echo $(((long - short) / 1000 / $2))
+}
+kind_total() {
+	LD_LIBRARY_PATH=$build/verbs/.libs DATSIM_FABRIC=message XDG_RUNTIME_DIR=$work valgrind \
+		--tool=callgrind --toggle-collect=run_kind --callgrind-out-file=/dev/null \
+		"$build/bench/bench_verbs" "$2" "$1" 2>&1 |
+		sed -n 's/.*Collected : \([0-9]*\).*/\1/p'
+}
+if [ -e "$build/verbs/.libs/librdmacm.so.1" ] && [ -x "$build/bench/bench_verbs" ]; then
+	ordinary=$(kind ordinary 1)
+	worst=0
+	for name in unsignaled inline solicited segments list:8 batch inline-batch; do
+		count=$(kind "${name%:*}" "$(echo "$name:1" | cut -d: -f2)")
+		echo "# ${name%:*}: ${count:-no figure}, ordinary $ordinary"
+		[ "${count:-999999}" -le "$worst" ] || worst=${count:-999999}
+	done
+	verdict "the dearest kind of Send between processes: $worst instructions, at most \
+$most_kind of $ordinary" "${ordinary:-0} > 0 && $worst <= ${ordinary:-0} * $most_kind"
+else
+	skip
 fi
 
 # schedules RUNS: of datsim explore, in an empty environment and with an empty dat.conf. Of more

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pair server | pair client HOST ping|rate|bulk|wide [MESSAGES] - measures messages between two
- * processes of one fabric. It uses uDAPL only, and both ends poll. pair.sh compares it with other
- * libraries.
+ * pair server | pair client HOST ping|rate|sparse|bulk|wide [MESSAGES] - measures messages between
+ * two processes of one fabric. It uses uDAPL only, and both ends poll. pair.sh compares it with
+ * other libraries.
  *
  *   ping: 64 bytes there and back, one at a time; prints ns of half a round trip
  *   rate: 64 bytes, 64 messages in flight; prints messages per second
+ *   sparse: the same, but only each 32nd Send of the client has a completion
  *   bulk: 1 MiB, 8 messages in flight, one buffer at each end; prints MB per second
  *   wide: the same with 8 buffers, 16 MiB in all
  *
@@ -14,6 +15,7 @@
  */
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,13 +76,12 @@ static DAT_LMR_TRIPLET end_segment(const struct end *end, uint32_t buffer, uint3
 				  .segment_length = bytes };
 }
 
-static void post_send(struct end *end, uint32_t n, uint32_t bytes)
+static void post_send(struct end *end, uint32_t n, uint32_t bytes, DAT_COMPLETION_FLAGS flags)
 {
 	DAT_LMR_TRIPLET iov = end_segment(end, n % end->job.buffers, bytes);
 	DAT_DTO_COOKIE cookie = { .as_64 = n };
 
-	pair_check(dat_ep_post_send(end->ep, 1, &iov, cookie, DAT_COMPLETION_DEFAULT_FLAG),
-		   "dat_ep_post_send");
+	pair_check(dat_ep_post_send(end->ep, 1, &iov, cookie, flags), "dat_ep_post_send");
 }
 
 static void post_recv(struct end *end, uint32_t n)
@@ -116,7 +117,7 @@ static void reap_sends(struct end *end)
 static void run_ping(struct end *end, uint32_t messages)
 {
 	for (uint32_t i = 0; i < messages; i++) {
-		post_send(end, i, end->job.bytes);
+		post_send(end, i, end->job.bytes, DAT_COMPLETION_DEFAULT_FLAG);
 		poll_for(end->recv);
 		post_recv(end, i);
 		poll_for(end->send);
@@ -128,7 +129,7 @@ static void run_pong(struct end *end, uint32_t messages)
 	for (uint32_t i = 0; i < messages; i++) {
 		poll_for(end->recv);
 		post_recv(end, i);
-		post_send(end, i, end->job.bytes);
+		post_send(end, i, end->job.bytes, DAT_COMPLETION_DEFAULT_FLAG);
 		poll_for(end->send);
 	}
 }
@@ -139,8 +140,13 @@ static void run_stream(struct end *end, uint32_t messages)
 
 	while (answered < messages) {
 		while (sent < messages && sent - answered < end->job.in_flight) {
-			post_send(end, sent++, end->job.bytes);
-			reap_sends(end);
+			bool signals = (sent + 1) % end->job.signals == 0;
+
+			post_send(end, sent++, end->job.bytes,
+				  signals ? DAT_COMPLETION_DEFAULT_FLAG
+					  : DAT_COMPLETION_SUPPRESS_FLAG);
+			if (signals)
+				reap_sends(end);
 		}
 		poll_for(end->recv);
 		post_recv(end, answered / half);
@@ -157,7 +163,7 @@ static void run_sink(struct end *end, uint32_t messages)
 		poll_for(end->recv);
 		post_recv(end, i);
 		if (i % half == 0) {
-			post_send(end, i / half, SMALL);
+			post_send(end, i / half, SMALL, DAT_COMPLETION_DEFAULT_FLAG);
 			reap_sends(end);
 		}
 	}
@@ -346,6 +352,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; (argc == 4 || argc == 5) && i < sizeof(jobs) / sizeof(jobs[0]); i++)
 		if (strcmp(argv[1], "client") == 0 && strcmp(argv[3], jobs[i].name) == 0)
 			return ask_server(argv[2], &jobs[i], argv[4]);
-	fputs("usage: pair server | pair client HOST ping|rate|bulk|wide [MESSAGES]\n", stderr);
+	fputs("usage: pair server | pair client HOST ping|rate|sparse|bulk|wide [MESSAGES]\n",
+	      stderr);
 	return 2;
 }

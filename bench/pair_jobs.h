@@ -13,13 +13,15 @@ struct job {
 	char name[8];
 	uint32_t bytes, in_flight, messages;
 	uint32_t buffers; /* to send from, and as many to receive into: they are used in turn */
+	uint32_t signals; /* the client's Sends: each so many-th has a completion */
 };
 
 static const struct job jobs[] = {
-	{ "ping", SMALL, 1, 100000, 1 },
-	{ "rate", SMALL, IN_FLIGHT_MAX, 1000000, IN_FLIGHT_MAX },
-	{ "bulk", LARGE, 8, 4000, 1 },
-	{ "wide", LARGE, 8, 4000, 8 },
+	{ "ping", SMALL, 1, 100000, 1, 1 },
+	{ "rate", SMALL, IN_FLIGHT_MAX, 1000000, IN_FLIGHT_MAX, 1 },
+	{ "sparse", SMALL, IN_FLIGHT_MAX, 1000000, IN_FLIGHT_MAX, 32 },
+	{ "bulk", LARGE, 8, 4000, 1, 1 },
+	{ "wide", LARGE, 8, 4000, 8, 1 },
 };
 
 #endif /* BENCH_PAIR_JOBS_H */
