@@ -123,7 +123,12 @@ void stub_count(int by)
 
 int stub_objects(void)
 {
-	return objects;
+	int n;
+
+	stub_lock();
+	n = objects;
+	stub_unlock();
+	return n;
 }
 
 int stub_lists(void)

@@ -257,6 +257,8 @@ START_TEST(a_segment_of_another_key_fails_by_an_event)
 {
 	struct nic_sge sge[SEGMENTS];
 	const struct nic_send_wr wr = send_of(sge, cut_source(cuts[0], sge));
+	const struct emu_qp *to = emu_local_qp(ends[1].qp)->entry;
+	uint32_t get = to->rq.get;
 	struct nic_wc wc;
 
 	sge[_i].lkey++;
@@ -264,7 +266,7 @@ START_TEST(a_segment_of_another_key_fails_by_an_event)
 	post_with_lock(emu_direct_send, &wr);
 	ck_assert_uint_gt(fabric()->events, 0);
 	ck_assert_uint_eq(emu_local_qp(ends[0].qp)->entry->sq.put, 1);
-	ck_assert_uint_eq(emu_local_qp(ends[1].qp)->entry->rq.get, 0);
+	ck_assert_uint_eq(to->rq.get, get);
 	ends_run_all();
 	ck_assert(send_is_complete(NIC_WC_LOCAL_PROTECTION));
 	while (emu_direct_poll(ends[1].recv_cq, &wc, 1) == 1)
