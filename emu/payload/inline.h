@@ -42,7 +42,10 @@ struct emu_inline_cqe {
 	uint32_t qp;
 	uint32_t number; /* of its completion, as cq->put counts; that of another entry: none */
 	uint32_t flags;
-	uint32_t stage; /* staging buffer of a payload longer than `data` */
+	union {
+		uint32_t stage; /* staging buffer of a payload longer than `data` */
+		uint32_t imm;   /* of a shorter one with NIC_WR_IMM */
+	};
 	union {
 		uint8_t data[EMU_INLINE_BYTES];
 		struct {

@@ -138,7 +138,10 @@ static __attribute__((noinline)) enum emu_split_placed place_split(struct emu_wo
 	return EMU_SPLIT_PLACED;
 }
 
-/* Copy a payload of several segments, if it fits into an inline CQE or staging buffer. */
+/*
+ * Copy a payload of several segments, if it fits into an inline CQE or staging buffer. Immediate
+ * data is where a staging buffer would be named.
+ */
 static EMU_COLD bool place_gathered(struct emu_world *w, struct delivery *d)
 {
 	const struct emu_sgl from = { .sge = d->wr->sge,
@@ -149,23 +152,28 @@ static EMU_COLD bool place_gathered(struct emu_world *w, struct delivery *d)
 	uint32_t number = d->recv_cq->put;
 
 	if (from.num_sge > d->from->max_send_sge ||
+	    ((d->wr->flags & NIC_WR_IMM) && d->wr->length > EMU_INLINE_BYTES) ||
 	    !emu_direct_has_room(d->recv_cq, EMU_INLINE_CQES) ||
 	    !emu_inline_gather(w, d->recv_cq, number, &from, d->wr->length))
 		return false;
 	d->cqe = emu_inline_at(w, d->recv_cq, number);
 	fill_inline_cqe(d);
+	if (d->wr->flags & NIC_WR_IMM) {
+		d->cqe->flags |= NIC_WR_IMM;
+		d->cqe->imm = d->wr->imm;
+	}
 	return true;
 }
 
 /*
  * Copy the payload to an inline CQE (or staging buffer), or a long one straight to its destination.
  */
-static EMU_HOT bool place_payload(struct emu_world *w, struct delivery *d, bool gathers)
+static EMU_HOT bool place_payload(struct emu_world *w, struct delivery *d, bool full)
 {
 	uint32_t number = d->recv_cq->put, length = d->wr->length;
 	enum emu_split_placed placed = EMU_SPLIT_NOT;
 
-	if (gathers && d->wr->num_sge != 1)
+	if (full && (d->wr->num_sge != 1 || (d->wr->flags & NIC_WR_IMM)))
 		return place_gathered(w, d);
 	if (!emu_direct_has_room(d->recv_cq, EMU_INLINE_CQES))
 		return place_afar(w, d);
@@ -287,9 +295,12 @@ static EMU_HOT void prefetch_later(struct emu_world *w, const struct delivery *d
 	__builtin_prefetch((const uint8_t *)d->rwqe + AHEAD_RECV);
 }
 
-/* gathers: it may have several segments. Each caller has a copy of all this that is made for it. */
+/*
+ * full: it may have several segments, or immediate data. Each caller has a copy of all this that is
+ * made for it.
+ */
 static EMU_HOT bool deliver_send(struct emu_world *w, const struct emu_local_qp *local,
-				 const struct nic_send_wr *wr, bool gathers)
+				 const struct nic_send_wr *wr, bool full)
 {
 	struct emu_fabric *fab = w->fab;
 	struct emu_qp *from = local->entry;
@@ -307,7 +318,7 @@ static EMU_HOT bool deliver_send(struct emu_world *w, const struct emu_local_qp 
 		return false;
 	/* Record first: once the completion is published, the message counts as delivered. */
 	record_delivery(w, &d);
-	if (!place_payload(w, &d, gathers)) {
+	if (!place_payload(w, &d, full)) {
 		emu_process(w, w->process)->delivery.running = false;
 		return false;
 	}
@@ -328,6 +339,14 @@ static inline bool is_plain(const struct nic_send_wr *wr)
 	return (wr->opcode | (wr->flags & (NIC_WR_IMM | NIC_WR_INVALIDATE))) == 0 && wr->length > 0;
 }
 
+/* Or with immediate data, which has packets and lines of its own. */
+static bool is_plain_in_full(const struct emu_fabric *fab, struct nic_send_wr wr)
+{
+	if (!fab->trace_on)
+		wr.flags &= (uint8_t)~NIC_WR_IMM;
+	return is_plain(&wr);
+}
+
 /*
  * A call that has the fabric's lock already: one that a front makes in full. In lockstep each
  * message is an event.
@@ -339,7 +358,7 @@ static EMU_COLD int post_held(struct emu_world *w, struct nic_qp *base,
 
 	if (wr->opcode == NIC_OP_WRITE && !emu_lockstep(w))
 		done = emu_direct_write(base, wr);
-	else if (is_plain(wr) && !emu_lockstep(w))
+	else if (is_plain_in_full(w->fab, *wr) && !emu_lockstep(w))
 		done = deliver_send(w, emu_local_qp(base), wr, true);
 	return done ? 0 : emu_post_send(base, wr);
 }

@@ -60,7 +60,8 @@ static bool take_inline_cqe(struct emu_world *w, const struct emu_inline_cqe *cq
 			       .length = cqe->length,
 			       .opcode = NIC_OP_RECV,
 			       .status = NIC_WC_SUCCESS,
-			       .flags = (uint8_t)cqe->flags };
+			       .flags = (uint8_t)cqe->flags,
+			       .imm = cqe->imm };
 	if (__builtin_expect(lost, 0)) {
 		wc->status = cqe->length ? NIC_WC_LOCAL_PROTECTION : NIC_WC_FLUSHED;
 		wc->length = 0;

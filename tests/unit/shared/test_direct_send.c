@@ -21,6 +21,7 @@ enum {
 static uint8_t source[MOST], target[MOST];
 static struct nic_mr *from_mr, *to_mr;
 static uint64_t wr_id; /* of the Send */
+static uint32_t imm;   /* that comes, if the flags say so */
 
 static struct nic_mr *register_at(struct end *end, uint8_t *memory)
 {
@@ -110,6 +111,8 @@ static bool is_received(uint32_t length, uint8_t flags)
 	ck_assert_uint_eq(wc.status, NIC_WC_SUCCESS);
 	ck_assert_uint_eq(wc.length, length);
 	ck_assert_uint_eq(wc.flags, flags);
+	if (flags & NIC_WR_IMM)
+		ck_assert_uint_eq(wc.imm, imm);
 	ck_assert_mem_eq(target, source, length);
 	ck_assert(length == MOST || target[length] == 0);
 	return true;
@@ -299,7 +302,33 @@ START_TEST(an_empty_Send_is_an_event)
 }
 END_TEST
 
-START_TEST(a_Send_with_immediate_data_is_an_event)
+/* Immediate data is in the completion, where a longer payload has its staging buffer. */
+START_TEST(immediate_data_of_a_short_Send_is_there_when_its_post_returns)
+{
+	uint32_t length = EMU_INLINE_BYTES + (uint32_t)_i;
+	struct nic_sge sge = part_of_source(0, length);
+	const struct nic_send_wr wr = { .wr_id = wr_id,
+					.sge = &sge,
+					.length = length,
+					.opcode = NIC_OP_SEND,
+					.flags = NIC_WR_IMM,
+					.num_sge = 1,
+					.imm = 0x12345678 };
+
+	imm = wr.imm;
+	receive_into_target();
+	post_with_lock(emu_direct_send, &wr);
+	if (_i > 0) {
+		goes_by_event(length, NIC_WR_IMM);
+		return;
+	}
+	ck_assert_uint_eq(fabric()->events, 0);
+	ck_assert(is_received(length, NIC_WR_IMM));
+	ck_assert(send_is_complete(NIC_WC_SUCCESS));
+}
+END_TEST
+
+START_TEST(a_traced_Send_with_immediate_data_is_an_event)
 {
 	struct nic_sge sge = part_of_source(0, BYTES);
 	const struct nic_send_wr wr = { .wr_id = wr_id,
@@ -307,8 +336,11 @@ START_TEST(a_Send_with_immediate_data_is_an_event)
 					.length = BYTES,
 					.opcode = NIC_OP_SEND,
 					.flags = NIC_WR_IMM,
-					.num_sge = 1 };
+					.num_sge = 1,
+					.imm = 7 };
 
+	ends_trace_on();
+	imm = wr.imm;
 	receive_into_target();
 	post_with_lock(emu_direct_send, &wr);
 	goes_by_event(BYTES, NIC_WR_IMM);
@@ -348,7 +380,9 @@ static void fill(Suite *suite)
 	tcase_add_loop_test(tcase, a_segment_of_another_key_fails_by_an_event, 0, 2);
 	tcase_add_test(tcase, more_segments_than_the_queue_has_room_for_are_refused);
 	tcase_add_test(tcase, an_empty_Send_is_an_event);
-	tcase_add_test(tcase, a_Send_with_immediate_data_is_an_event);
+	tcase_add_loop_test(tcase, immediate_data_of_a_short_Send_is_there_when_its_post_returns, 0,
+			    2);
+	tcase_add_test(tcase, a_traced_Send_with_immediate_data_is_an_event);
 	tcase_add_test(tcase, a_Send_in_lockstep_is_an_event);
 	suite_add_tcase(suite, tcase);
 }
