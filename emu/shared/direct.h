@@ -9,13 +9,15 @@
  * is possible when no difference can be observed, except in the buffer of a Receive that was not
  * dequeued yet (libdat(3)): the links have neither latency nor a bandwidth limit, nor a packet in
  * flight from before; nothing of this connection is in flight; no hold or rule is active; the Send
- * is not empty, has no key to invalidate, and is one packet if there is a trace; the receiver has a Receive that no check and no SRQ limit concerns; both CQs are distinct,
- * not armed and have room. Otherwise emu_direct_send returns -EAGAIN, has changed nothing, and the
- * front takes the general path.
+ * is not empty, has no key to invalidate, and is one packet if there is a trace; the receiver has a
+ * Receive that no check and no SRQ limit concerns; both CQs are distinct, not armed and have room.
+ * Otherwise emu_direct_send returns -EAGAIN, has changed nothing, and the front takes the general
+ * path.
  *
  * A post that the front makes in full (several requests, flags, inline payload) has the lock, and
  * so takes the same path without it. It may have several segments, which are gathered in the arena
- * or not sent in this way, and, if it is short and there is no trace, immediate data. Not in lockstep: there each message is an event.
+ * or not sent in this way, and, if it is short and there is no trace, immediate data. Not in
+ * lockstep: there each message is an event.
  *
  *   sender, emu_direct_send                     receiver, emu_direct_poll
  *   (with the fabric's lock)                    (without any lock)
