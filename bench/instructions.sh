@@ -48,7 +48,7 @@ total_verbs() {
 	LD_LIBRARY_PATH=$build/verbs/.libs valgrind --tool=callgrind \
 		--callgrind-out-file="$work/verbs" "$build/bench/bench_verbs" "$1" number 2>&1 |
 		sed -n 's/.*Collected : \([0-9]*\).*/\1/p' | tr '\n' ' '
-	callgrind_annotate --threshold=100 "$work/verbs" | awk '/bench_verbs\.c:/ {
+	callgrind_annotate --threshold=100 "$work/verbs" | awk '/bench_verbs\.[ch]:/ {
 		gsub(",", "", $1); own += $1 } END { print own + 0 }'
 }
 
@@ -73,7 +73,7 @@ verdict() {
 
 skip() {
 	n=$((n + 1))
-	echo "ok $n # SKIP the verbs front or bench_verbs is not built"
+	echo "ok $n # SKIP the verbs front or its benchmark is not built"
 }
 
 # per_free UNREAPED: to create and free an Endpoint while its EVD holds completions of another
@@ -210,10 +210,10 @@ kind() {
 kind_total() {
 	LD_LIBRARY_PATH=$build/verbs/.libs DATSIM_FABRIC=message XDG_RUNTIME_DIR=$work valgrind \
 		--tool=callgrind --toggle-collect=run_kind --callgrind-out-file=/dev/null \
-		"$build/bench/bench_verbs" "$2" "$1" 2>&1 |
+		"$build/bench/bench_kinds" "$2" "$1" 2>&1 |
 		sed -n 's/.*Collected : \([0-9]*\).*/\1/p'
 }
-if [ -e "$build/verbs/.libs/librdmacm.so.1" ] && [ -x "$build/bench/bench_verbs" ]; then
+if [ -e "$build/verbs/.libs/librdmacm.so.1" ] && [ -x "$build/bench/bench_kinds" ]; then
 	ordinary=$(kind ordinary 1)
 	worst=0
 	for name in unsignaled inline solicited segments list:8 batch inline-batch; do

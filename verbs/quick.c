@@ -145,7 +145,7 @@ static bool send_inline(struct vb_qp *qp, const struct ibv_send_wr *wr)
 	return true;
 }
 
-#define FLAGS                                                                 \
+#define QUICK_FLAGS                                                           \
 	((unsigned int)IBV_SEND_SIGNALED | (unsigned int)IBV_SEND_SOLICITED | \
 	 (unsigned int)IBV_SEND_INLINE)
 
@@ -153,7 +153,8 @@ static __attribute__((noinline)) bool send_flagged(struct vb_qp *qp, const struc
 {
 	struct nic_sge sge;
 
-	if (!(qp->quick & VB_QUICK_SEND) || wr->opcode != IBV_WR_SEND || (wr->send_flags & ~FLAGS))
+	if (!(qp->quick & VB_QUICK_SEND) || wr->opcode != IBV_WR_SEND ||
+	    (wr->send_flags & ~QUICK_FLAGS))
 		return false;
 	if (wr->send_flags & IBV_SEND_INLINE)
 		return send_inline(qp, wr);
@@ -178,7 +179,7 @@ static bool send_batched(struct vb_qp *qp, const struct vb_wr *wr)
 	if (!wr->in_slot)
 		return send_flagged(qp, &wr->ibv);
 	if (!(qp->quick & VB_QUICK_SEND) || wr->ibv.opcode != IBV_WR_SEND ||
-	    (wr->ibv.send_flags & ~FLAGS) ||
+	    (wr->ibv.send_flags & ~QUICK_FLAGS) ||
 	    !send_segment(qp, wr->ibv.wr_id, &sge, vb_send_flags(qp, wr->ibv.send_flags)))
 		return false;
 	vb_inline_use(qp);
