@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * undo - a process is killed before each store of one Send on the direct path
- * (emu/shared/direct.c), or of one RDMA Write. The receiver gets the message whole or not at all.
- * Another connection, on the same SRQ and the same EVD, finds its next message in the next Receive.
+ * (emu/shared/direct.c), of one segment or of three, or of one RDMA Write. The receiver gets the
+ * message whole or not at all. Another connection, on the same SRQ and the same EVD, finds its next
+ * message in the next Receive.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 
 #define QUALIFIER 7960
 #define RECEIVES  4
+#define SEGMENTS  3
 #define LARGEST   (128u << 10)
 #define SPAN      ((int)(LARGEST / sizeof(struct pair_message)) + 1) /* of the node's, for one */
 
@@ -28,6 +30,7 @@ static const uint32_t sizes[] = { 64, 224, LARGEST };
 struct round {
 	uint32_t size;
 	uint64_t number;
+	int segments;
 	bool writes; /* in place of the second Send */
 };
 
@@ -77,11 +80,20 @@ static void begin(struct pair_node *node, int messages)
 
 /* ---- the victim ---- */
 
-static void send_one(const struct pair_node *node, DAT_EP_HANDLE ep, uint32_t size)
+/* In one segment, or in SEGMENTS, which are gathered in the arena. */
+static void send_one(const struct pair_node *node, DAT_EP_HANDLE ep, const struct round *round)
 {
-	DAT_LMR_TRIPLET message = segment(node, 0, size);
+	DAT_LMR_TRIPLET parts[SEGMENTS];
+	uint32_t at = 0;
 
-	pair_check(dat_ep_post_send(ep, 1, &message, (DAT_DTO_COOKIE){ .as_64 = 1 },
+	for (int i = 0; i < round->segments; i++) {
+		uint32_t left = round->size - at;
+
+		parts[i] = segment(node, 0, i + 1 < round->segments ? left / 3 : left);
+		parts[i].virtual_address += at;
+		at += (uint32_t)parts[i].segment_length;
+	}
+	pair_check(dat_ep_post_send(ep, round->segments, parts, (DAT_DTO_COOKIE){ .as_64 = 1 },
 				    DAT_COMPLETION_DEFAULT_FLAG),
 		   "dat_ep_post_send");
 }
@@ -112,13 +124,13 @@ static void live(struct stores *stores, const struct round *round)
 	for (uint32_t at = 0; at < round->size; at++)
 		memory(&node, 0)[at] = byte_of(round->number, at);
 	/* The first Send looks up the segment and takes the slow path. */
-	send_one(&node, ep, round->size);
+	send_one(&node, ep, round);
 	expect_dto(dto, 1);
 	stores_phase("a Send, or a Write");
 	if (round->writes)
 		write_one(&node, ep, round->size);
 	else
-		send_one(&node, ep, round->size);
+		send_one(&node, ep, round);
 	stores_phase("nothing more");
 	_exit(0);
 }
@@ -329,10 +341,26 @@ static bool kill_at_each(struct all *all, struct round *round)
 		killed = kill_one(all->stores, round, all->fabric);
 		all->kills += killed;
 		if (read(all->reports, &said, 1) != 1) {
-			printf("before store %u of a Send of %u bytes\n", all->stores->store,
-			       round->size);
+			printf("before store %u of a Send of %u bytes, %d segments\n",
+			       all->stores->store, round->size, round->segments);
 			return false;
 		}
+	}
+	return true;
+}
+
+static bool kill_at_sizes(struct all *all, struct round *round)
+{
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		round->size = sizes[i];
+		/*
+		 * Of several packets: it does not take the direct path while it is traced. To
+		 * gather it takes tens of thousands of stores.
+		 */
+		if (sizes[i] == LARGEST && (getenv("DATSIM_TRACE") || round->segments > 1))
+			continue;
+		if (!kill_at_each(all, round))
+			return false;
 	}
 	return true;
 }
@@ -343,7 +371,7 @@ int main(void)
 					  MAP_SHARED | MAP_ANONYMOUS, -1, 0),
 			   .fabric = getenv("DATSIM_FABRIC") };
 	const char *refused = stores_refused();
-	struct round round = { .number = 1 };
+	struct round round = { .number = 1, .segments = 1 };
 	int status;
 	pid_t pid;
 	char said;
@@ -358,14 +386,12 @@ int main(void)
 	pid = begin_receiver(&all.orders, &all.reports);
 	if (pid < 0 || read(all.reports, &said, 1) != 1)
 		pair_fail("no receiver");
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		round.size = sizes[i];
-		/* Of several packets: it does not take the direct path while it is traced. */
-		if (sizes[i] == LARGEST && getenv("DATSIM_TRACE"))
-			continue;
-		if (!kill_at_each(&all, &round))
-			return 1;
-	}
+	if (!kill_at_sizes(&all, &round))
+		return 1;
+	round.segments = SEGMENTS;
+	if (!kill_at_sizes(&all, &round))
+		return 1;
+	round.segments = 1;
 	round.size = sizes[0];
 	round.writes = true;
 	if (!kill_at_each(&all, &round))
