@@ -166,12 +166,11 @@ bool vb_post_fetches(enum ibv_wr_opcode opcode)
 	       opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
-/* The payload's segments. -EINVAL: this QP cannot send it, or not with these flags. */
+/* The payload's segments. -EINVAL: this QP cannot send it, or not inline. */
 static int find_payload(const struct vb_context *context, const struct vb_qp *qp,
 			const struct ibv_send_wr *wr, struct segments *s)
 {
-	if ((wr->send_flags & ~SEND_FLAGS) ||
-	    !take_segments(s, wr->sg_list, wr->num_sge, qp->init.cap.max_send_sge) ||
+	if (!take_segments(s, wr->sg_list, wr->num_sge, qp->init.cap.max_send_sge) ||
 	    s->length > context->adapter->base.attr.max_msg_size)
 		return -EINVAL;
 	if ((wr->send_flags & IBV_SEND_INLINE) &&
@@ -220,7 +219,7 @@ static int make_request(const struct vb_qp *qp, const struct ibv_send_wr *wr,
 
 	*out = (struct nic_send_wr){ .wr_id = wr->wr_id,
 				     .flags = vb_send_flags(qp, wr->send_flags) };
-	err = set_opcode(out, qp, wr);
+	err = wr->send_flags & ~SEND_FLAGS ? -EINVAL : set_opcode(out, qp, wr);
 	if (!err && vb_setting_iwarp() && is_of_infiniband(wr->opcode))
 		err = -EINVAL;
 	if (!err && qp->ibv.qp_type != IBV_QPT_RC)
