@@ -272,8 +272,9 @@ static int full_is_no_memory(int err)
 
 int vb_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
-	struct vb_context *context = vb_enter(ibv->context);
 	struct vb_qp *qp = VB_OF(ibv, qp);
+	bool entered = vb_batch_enter(qp);
+	struct vb_context *context = vb_enter(ibv->context);
 	int err = 0;
 
 	if (ibv->state < IBV_QPS_RTS)
@@ -285,7 +286,9 @@ int vb_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr 
 		*bad = wr;
 	}
 	backend_busy(context->nic);
-	return vb_result(context, err);
+	vb_leave(context);
+	vb_batch_leave(qp, entered);
+	return -err;
 }
 
 /* Would the NIC refuse the request for its form? */
