@@ -274,9 +274,9 @@ struct nic_backend {
 	void (*forked)(struct nic_world *world);
 	/*
 	 * With lib's lock only. True: nothing waits for this process and no event is due. cq_poll,
-	 * cq_spin, cq_count, post_send and post_recv may be called in the same way, the two posts
-	 * for a request with one segment. If one of them fails, nothing has happened, and the
-	 * caller repeats it with both locks.
+	 * cq_spin, cq_count, post_recv and srq_post may be called in the same way, and post_send
+	 * for a request with one segment. If a post fails, nothing has happened, and the caller
+	 * repeats it with both locks.
 	 */
 	bool (*quiet)(struct nic_world *world);
 	/* True if those calls are allowed with lib's lock only in this world. */

@@ -129,6 +129,16 @@ void vb_gone_context(struct vb_context *context)
 	keep_memory(context);
 }
 
+/* The calls of a batch are the QP's own. */
+static void take_batches(struct vb_context *context)
+{
+	struct vb_obj *obj;
+
+	TAILQ_FOREACH(obj, &context->objects, link)
+		if (obj->kind == VB_QP)
+			vb_qp_free_batch(nic_container_of(obj, struct vb_qp, obj));
+}
+
 /* Objects find their device through their context. */
 void vb_gone_in_child(struct vb_adapter *adapter)
 {
@@ -138,6 +148,7 @@ void vb_gone_in_child(struct vb_adapter *adapter)
 	{
 		context->inherited = true;
 		take_calls(context);
+		take_batches(context);
 	}
 }
 

@@ -166,12 +166,11 @@ bool vb_post_fetches(enum ibv_wr_opcode opcode)
 	       opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
-/* The payload's segments. -EINVAL: this QP cannot send it, or not with these flags. */
+/* The payload's segments. -EINVAL: this QP cannot send it, or not inline. */
 static int find_payload(const struct vb_context *context, const struct vb_qp *qp,
 			const struct ibv_send_wr *wr, struct segments *s)
 {
-	if ((wr->send_flags & ~SEND_FLAGS) ||
-	    !take_segments(s, wr->sg_list, wr->num_sge, qp->init.cap.max_send_sge) ||
+	if (!take_segments(s, wr->sg_list, wr->num_sge, qp->init.cap.max_send_sge) ||
 	    s->length > context->adapter->base.attr.max_msg_size)
 		return -EINVAL;
 	if ((wr->send_flags & IBV_SEND_INLINE) &&
@@ -220,7 +219,7 @@ static int make_request(const struct vb_qp *qp, const struct ibv_send_wr *wr,
 
 	*out = (struct nic_send_wr){ .wr_id = wr->wr_id,
 				     .flags = vb_send_flags(qp, wr->send_flags) };
-	err = set_opcode(out, qp, wr);
+	err = wr->send_flags & ~SEND_FLAGS ? -EINVAL : set_opcode(out, qp, wr);
 	if (!err && vb_setting_iwarp() && is_of_infiniband(wr->opcode))
 		err = -EINVAL;
 	if (!err && qp->ibv.qp_type != IBV_QPT_RC)
@@ -273,8 +272,9 @@ static int full_is_no_memory(int err)
 
 int vb_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
-	struct vb_context *context = vb_enter(ibv->context);
 	struct vb_qp *qp = VB_OF(ibv, qp);
+	bool entered = vb_batch_enter(qp);
+	struct vb_context *context = vb_enter(ibv->context);
 	int err = 0;
 
 	if (ibv->state < IBV_QPS_RTS)
@@ -286,7 +286,9 @@ int vb_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr 
 		*bad = wr;
 	}
 	backend_busy(context->nic);
-	return vb_result(context, err);
+	vb_leave(context);
+	vb_batch_leave(qp, entered);
+	return -err;
 }
 
 /* Would the NIC refuse the request for its form? */

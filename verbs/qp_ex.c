@@ -312,6 +312,7 @@ static void set_inline(struct ibv_qp_ex *ex, void *addr, size_t length)
 
 static int make_batch(struct vb_qp *qp)
 {
+	static const pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 	size_t n = qp->init.cap.max_send_wr, sges = n * qp->init.cap.max_send_sge;
 	struct vb_batch *batch = calloc(1, sizeof(*batch) + n * sizeof(struct vb_wr));
 
@@ -322,7 +323,7 @@ static int make_batch(struct vb_qp *qp)
 		free(batch);
 		return -ENOMEM;
 	}
-	pthread_mutex_init(&batch->mutex, NULL);
+	batch->mutex = recursive; /* the thread of a batch may post beside it */
 	qp->batch = batch;
 	return 0;
 }

@@ -339,10 +339,12 @@ static int biased_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_se
 {
 	struct vb_qp *qp = VB_OF(ibv, qp);
 	struct backend *b = backend_of(ibv->context);
-	bool done;
+	bool done, entered = vb_batch_enter(qp);
 
-	if (!wr || !backend_enter_biased(b))
+	if (!wr || !backend_enter_biased(b)) {
+		vb_batch_leave(qp, entered);
 		return vb_post_send(ibv, wr, bad);
+	}
 	if (is_one_send(qp, wr)) {
 		done = send_one(qp, wr);
 	} else {
@@ -350,6 +352,7 @@ static int biased_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_se
 		done = !wr;
 	}
 	leave_biased(b);
+	vb_batch_leave(qp, entered);
 	return done ? 0 : vb_post_send(ibv, wr, bad);
 }
 

@@ -3,6 +3,8 @@
 #ifndef VERBS_QUICK_H
 #define VERBS_QUICK_H
 
+#include <sys/single_threaded.h>
+
 #include "vb.h"
 
 /* The careful call takes what is longer: it alone knows the longest message of the device. */
@@ -37,6 +39,25 @@ uint8_t *vb_inline_slot(const struct vb_qp *qp, uint32_t n);
  */
 bool vb_inline_take(const struct vb_qp *qp, const struct ibv_send_wr *wr, struct nic_sge *sge);
 void vb_inline_use(struct vb_qp *qp);
+
+/*
+ * A post beside ibv_wr_xxx: from ibv_wr_start on, the QP is the batch's until its end, as where a
+ * driver holds the queue's lock so long. Otherwise the post might take the room, or the slots, that
+ * the batch counts on. True: vb_batch_leave is to follow. Before the backend's lock.
+ */
+static inline bool vb_batch_enter(const struct vb_qp *qp)
+{
+	if (__builtin_expect(!qp->batch, 1) || __libc_single_threaded)
+		return false;
+	pthread_mutex_lock(&qp->batch->mutex);
+	return true;
+}
+
+static inline void vb_batch_leave(const struct vb_qp *qp, bool entered)
+{
+	if (__builtin_expect(entered, 0))
+		pthread_mutex_unlock(&qp->batch->mutex);
+}
 
 static inline void vb_wc_fill(struct ibv_wc *out, const struct nic_wc *wc)
 {

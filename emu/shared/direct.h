@@ -14,10 +14,10 @@
  * Otherwise emu_direct_send returns -EAGAIN, has changed nothing, and the front takes the general
  * path.
  *
- * A post that the front makes in full (several requests, flags, inline payload) has the lock, and
- * so takes the same path without it. It may have several segments, which are gathered in the arena
- * or not sent in this way, and, if it is short and there is no trace, immediate data. Not in
- * lockstep: there each message is an event.
+ * A post that the front makes in full has the lock already, and takes the same path. Such a Send
+ * may have a fence; several segments, which are gathered in the arena or not sent in this way; and,
+ * if it is short and there is no trace, immediate data. Not in lockstep: there each message is an
+ * event.
  *
  *   sender, emu_direct_send                     receiver, emu_direct_poll
  *   (with the fabric's lock)                    (without any lock)

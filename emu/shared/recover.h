@@ -39,8 +39,8 @@
  * mark in_event matters here: without it B could have dequeued, without the lock, a completion that
  * the rollback then removes.
  *
- * Three fields are never copied back, for their owner may change them without the lock at any time:
- * rq.put and reaped of a QP, get of a CQ.
+ * Four fields are never copied back, for their owner may change them without the lock at any time:
+ * rq.put and reaped of a QP, wq.put of an SRQ, get of a CQ.
  */
 #ifndef EMU_SHARED_RECOVER_H
 #define EMU_SHARED_RECOVER_H

@@ -363,6 +363,55 @@ START_TEST(a_forked_child_has_none_of_its_parents_objects)
 }
 END_TEST
 
+/* It is put together by calls that are not in a table of the context. */
+START_TEST(a_forked_child_posts_no_batch_on_a_queue_pair_of_its_parent)
+{
+	struct ibv_qp_init_attr_ex init = { .cap = { 4, 4, 1, 1, 8 },
+					    .qp_type = IBV_QPT_RC,
+					    .comp_mask = IBV_QP_INIT_ATTR_PD |
+							 IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+					    .send_ops_flags = IBV_QP_EX_WITH_SEND };
+	struct ibv_qp_ex *ex;
+	struct ibv_wc wc;
+	int status;
+	pid_t child;
+
+	if (_i)
+		setenv("DATSIM_FABRIC", "gone", 1);
+	verbs_open(&a, 0);
+	verbs_open(&b, 1);
+	init.pd = a.pd;
+	init.send_cq = init.recv_cq = a.cq;
+	a.qp = ibv_create_qp_ex(a.context, &init);
+	ck_assert_ptr_nonnull(a.qp);
+	verbs_make_qp(&b);
+	verbs_connect(&a, &b);
+	ex = ibv_qp_to_qp_ex(a.qp);
+	EXPECT(0, verbs_recv(&b, 1, 0, 8));
+	child = fork();
+	if (child == 0) {
+		ibv_wr_start(ex);
+		ibv_wr_send(ex);
+		ibv_wr_set_inline_data(ex, a.buffer, 8);
+		EXPECT(EINVAL, ibv_wr_complete(ex));
+		ibv_wr_start(ex);
+		ibv_wr_abort(ex);
+		_exit(0);
+	}
+	ck_assert_int_gt(child, 0);
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_eq(ibv_poll_cq(b.cq, 1, &wc), 0);
+	ibv_wr_start(ex);
+	ibv_wr_send(ex);
+	ibv_wr_set_inline_data(ex, a.buffer, 8);
+	EXPECT(0, ibv_wr_complete(ex));
+	ck_assert(verbs_poll(&b, &wc));
+	verbs_end_all(&a, &b);
+	unsetenv("DATSIM_FABRIC");
+}
+END_TEST
+
 /* Their memory is given back in the end; the last is known still. */
 START_TEST(of_many_that_are_gone_the_last_are_known)
 {
@@ -636,6 +685,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_device_that_is_closed_takes_no_call, 1, NULL);
 	unit_add(suite, objects_of_a_device_that_is_closed_are_gone, 1, NULL);
 	unit_add(suite, a_forked_child_has_none_of_its_parents_objects, 1, NULL);
+	unit_add(suite, a_forked_child_posts_no_batch_on_a_queue_pair_of_its_parent, 2, NULL);
 	unit_add(suite, of_many_that_are_gone_the_last_are_known, 1, NULL);
 	unit_add(suite, a_wait_for_events_of_a_device_that_is_closed_does_not_end, 1, NULL);
 	unit_add(suite, a_wait_for_events_is_no_wait_for_those_of_a_device_that_is_opened_later, 1,

@@ -8,12 +8,14 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 
 #include "tests/verbs/cm/cm_pair.h"
 #include "tests/verbs/verbs_pair.h"
 
 static __thread int held, taken;
+static __thread sem_t *stopped; /* post it before a lock that this thread has to wait for */
 static __thread bool twice;
 static int (*real_lock)(pthread_mutex_t *), (*real_unlock)(pthread_mutex_t *);
 static struct verbs_end a, b;
@@ -26,6 +28,10 @@ int pthread_mutex_lock(pthread_mutex_t *mutex)
 		real_lock = (int (*)(pthread_mutex_t *))dlsym(RTLD_NEXT, "pthread_mutex_lock");
 	held++;
 	taken++;
+	if (stopped && pthread_mutex_trylock(mutex) == 0)
+		return 0;
+	if (stopped)
+		sem_post(stopped);
 	return real_lock(mutex);
 }
 
@@ -369,6 +375,74 @@ START_TEST(calls_about_connections)
 }
 END_TEST
 
+/* ---- a batch, and a post of another thread ---- */
+
+static sem_t looked; /* the other thread waits for the batch to end, or has posted */
+
+static void *post_inline(void *payload)
+{
+	struct ibv_sge sge = { (uintptr_t)payload, 8, 0 };
+	struct ibv_send_wr wr = { .sg_list = &sge,
+				  .num_sge = 1,
+				  .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE };
+	struct ibv_send_wr *bad;
+	int err;
+
+	stopped = &looked;
+	err = ibv_post_send(a.qp, &wr, &bad);
+	stopped = NULL;
+	sem_post(&looked);
+	return err ? &looked : NULL;
+}
+
+/* From ibv_wr_start on the queue is the batch's: a device's driver holds its lock so long. */
+START_TEST(a_post_of_another_thread_waits_for_the_end_of_a_batch)
+{
+	static char first[8] = "batch", other[8] = "post";
+	struct ibv_qp_init_attr_ex init = { .cap = { 4, 4, 1, 1, 8 },
+					    .qp_type = IBV_QPT_RC,
+					    .comp_mask = IBV_QP_INIT_ATTR_PD |
+							 IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+					    .send_ops_flags = IBV_QP_EX_WITH_SEND };
+	struct ibv_qp_ex *ex;
+	struct ibv_wc wc;
+	pthread_t poster;
+	void *failed;
+
+	if (_i)
+		setenv("DATSIM_FABRIC", "lock", 1);
+	begin_threads();
+	sem_init(&looked, 0, 0);
+	verbs_open(&a, 0);
+	verbs_open(&b, 1);
+	init.pd = a.pd;
+	init.send_cq = init.recv_cq = a.cq;
+	a.qp = ibv_create_qp_ex(a.context, &init);
+	verbs_make_qp(&b);
+	verbs_connect(&a, &b);
+	ex = ibv_qp_to_qp_ex(a.qp);
+	for (uint32_t i = 0; i < 2; i++)
+		ck_assert_int_eq(verbs_recv(&b, i, 8 * i, 8), 0);
+	ibv_wr_start(ex);
+	ibv_wr_send(ex);
+	ibv_wr_set_inline_data(ex, first, sizeof(first));
+	ck_assert_int_eq(pthread_create(&poster, NULL, post_inline, other), 0);
+	while (sem_wait(&looked))
+		;
+	ck_assert_int_eq(ibv_wr_complete(ex), 0);
+	ck_assert_int_eq(pthread_join(poster, &failed), 0);
+	ck_assert_ptr_null(failed);
+	for (int i = 0; i < 2; i++)
+		ck_assert(verbs_poll(&b, &wc));
+	ck_assert_str_eq(b.buffer, first);
+	ck_assert_str_eq(b.buffer + 8, other);
+	verbs_end_all(&a, &b);
+	unsetenv("DATSIM_FABRIC");
+	end_threads();
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, calls_about_memory, 1, NULL);
@@ -376,6 +450,7 @@ static void fill(Suite *suite)
 	unit_add(suite, calls_about_shared_receive_queues, 1, NULL);
 	unit_add(suite, calls_about_queue_pairs, 1, NULL);
 	unit_add(suite, calls_about_batches, 1, NULL);
+	unit_add(suite, a_post_of_another_thread_waits_for_the_end_of_a_batch, 2, NULL);
 	unit_add(suite, calls_about_multicast_groups, 1, NULL);
 	unit_add(suite, calls_about_ids, 1, NULL);
 	unit_add(suite, calls_about_connections, 2, NULL);

@@ -352,6 +352,14 @@ static void add_unknown_flag(void)
 	ex->wr_flags = IBV_SEND_SIGNALED;
 }
 
+static void add_unknown_flag_inline(void)
+{
+	ex->wr_flags = IBV_SEND_SIGNALED | 1u << 20;
+	ibv_wr_send(ex);
+	ibv_wr_set_inline_data(ex, a.buffer, 8);
+	ex->wr_flags = IBV_SEND_SIGNALED;
+}
+
 static void add_address(void)
 {
 	struct ibv_ah_attr to = { .dlid = b.port.lid, .port_num = 1 };
@@ -370,10 +378,15 @@ START_TEST(of_a_batch_with_a_bad_request_none_is_posted)
 		void (*add)(void);
 		int err;
 	} bad[] = {
-		{ add_too_many, ENOMEM },     { add_long_list, EINVAL },
-		{ add_long_inline, EINVAL },  { add_inline_read, EINVAL },
-		{ add_short_atomic, EINVAL }, { add_unknown_flag, EINVAL },
-		{ add_address, EINVAL },      { add_endless_inline, EINVAL },
+		{ add_too_many, ENOMEM },
+		{ add_long_list, EINVAL },
+		{ add_long_inline, EINVAL },
+		{ add_inline_read, EINVAL },
+		{ add_short_atomic, EINVAL },
+		{ add_unknown_flag, EINVAL },
+		{ add_address, EINVAL },
+		{ add_endless_inline, EINVAL },
+		{ add_unknown_flag_inline, EINVAL },
 	};
 
 	begin();
@@ -389,6 +402,10 @@ START_TEST(of_a_batch_with_a_bad_request_none_is_posted)
 	ibv_wr_start(ex);
 	set_sge(0, 8);
 	ck_assert_int_eq(ibv_wr_complete(ex), EINVAL);
+	ibv_wr_start(ex);
+	add_unknown_flag_inline();
+	ck_assert_int_eq(ibv_wr_complete(ex), EINVAL);
+	expect_none(&a);
 	ck_assert_int_eq((int)a.qp->state, (int)IBV_QPS_RTS);
 	verbs_end_all(&a, &b);
 }

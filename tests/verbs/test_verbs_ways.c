@@ -5,10 +5,12 @@
  * one, traced or not.
  *
  * A seed makes a program of Sends and RDMA Writes: plain, unsignaled, solicited, inline, fenced, of
- * several segments, with immediate data, in lists, and in batches of ibv_wr_complete. Each way runs
- * it in a process of its own, and writes down every completion and what arrived. The records are
- * the same, byte for byte.
+ * several segments, with immediate data, in lists, and in batches of ibv_wr_complete. Meanwhile the
+ * receiver arms its CQ, and the limit of its SRQ. Each way runs it in a process of its own, and
+ * writes down every completion and event, and what arrived. The records are the same, byte for
+ * byte.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -66,8 +68,9 @@ static const struct {
 
 static struct record *record;
 static struct verbs_end a, b;
+static struct ibv_comp_channel *channel; /* of b's CQ */
 static uint64_t random_state;
-static int posted, sent, written; /* Receives, messages that take one, Writes */
+static int posted, sent, received, written; /* Receives, messages that take one, Writes */
 
 static __attribute__((format(printf, 1, 2))) void note(const char *format, ...)
 {
@@ -133,6 +136,11 @@ static void open_world(bool srq)
 
 	verbs_open(&a, 0);
 	verbs_open(&b, 1);
+	channel = ibv_create_comp_channel(b.context);
+	ck_assert_int_eq(ibv_destroy_cq(b.cq), 0);
+	b.cq = ibv_create_cq(b.context, 256, NULL, channel, 0);
+	ck_assert_int_eq(fcntl(channel->fd, F_SETFL, O_NONBLOCK), 0);
+	ck_assert_int_eq(fcntl(b.context->async_fd, F_SETFL, O_NONBLOCK), 0);
 	if (srq) {
 		b.srq = ibv_create_srq(b.pd, &init);
 		ck_assert_ptr_nonnull(b.srq);
@@ -168,6 +176,20 @@ static void post_receives(int n)
 	}
 	ck_assert_int_eq(b.srq ? ibv_post_srq_recv(b.srq, wr, &bad) : ibv_post_recv(b.qp, wr, &bad),
 			 0);
+}
+
+/* Some Receives in advance, and what is to be told of the next messages. */
+static void arm_some(void)
+{
+	struct ibv_srq_attr attr = { .srq_limit = 1 + (uint32_t)pick(4) };
+	int ahead = pick(3);
+
+	if (posted + ahead - received <= PLACES - MOST && ahead > 0)
+		post_receives(ahead);
+	if (b.srq && pick(2) && posted - received >= (int)attr.srq_limit)
+		ck_assert_int_eq(ibv_modify_srq(b.srq, &attr, IBV_SRQ_LIMIT), 0);
+	if (pick(2))
+		ck_assert_int_eq(ibv_req_notify_cq(b.cq, pick(2)), 0);
 }
 
 /* ---- requests ---- */
@@ -304,6 +326,22 @@ static void note_sent(int last)
 	} while (wc.wr_id != (uint64_t)last);
 }
 
+static void note_events(void)
+{
+	struct ibv_async_event event;
+	struct ibv_cq *cq;
+	void *context;
+
+	while (ibv_get_async_event(b.context, &event) == 0) {
+		note("event %d\n", (int)event.event_type);
+		ibv_ack_async_event(&event);
+	}
+	while (ibv_get_cq_event(channel, &cq, &context) == 0) {
+		note("notified\n");
+		ibv_ack_cq_events(cq, 1);
+	}
+}
+
 static int count; /* requests so far */
 
 /* Returns how many of them take a Receive. */
@@ -335,10 +373,13 @@ static void step(void)
 {
 	int messages = 0;
 
+	arm_some();
 	for (int times = 1 + pick(QUEUE / MOST); times > 0; times--)
 		messages += post_some();
 	note_sent(count - 1);
 	note_received(messages);
+	received += messages;
+	note_events();
 	note("written %d sum %x\n", written, sum_of(b.buffer + PLACES * PLACE, PLACES * PLACE));
 }
 
@@ -355,6 +396,11 @@ static void run_program(enum way way, int seed)
 	for (int i = 0; i < STEPS; i++)
 		step();
 	verbs_close(&a);
+	ck_assert_int_eq(ibv_destroy_qp(b.qp), 0);
+	ck_assert_int_eq(ibv_destroy_cq(b.cq), 0);
+	ck_assert_int_eq(ibv_destroy_comp_channel(channel), 0);
+	b.qp = NULL;
+	b.cq = ibv_create_cq(b.context, 1, NULL, NULL, 0);
 	verbs_close(&b);
 	pthread_mutex_unlock(&mutex);
 	if (ways[way].in_full)
