@@ -83,14 +83,22 @@ static bool await_in(const void *caller, int fd)
 	return !turns_is_program(caller) || await_fd(fd, POLLIN);
 }
 
+/* Linux waits for data, and neither for errors nor for an urgent byte. */
+static short events_of(short events, int flags)
+{
+	if (events != POLLIN || !(flags & (MSG_ERRQUEUE | MSG_OOB)))
+		return events;
+	return flags & MSG_ERRQUEUE ? 0 : POLLPRI;
+}
+
 /* The same for calls with flags: MSG_DONTWAIT is for this one what O_NONBLOCK is for all. */
 static bool await_flags(const void *caller, int fd, short events, int flags)
 {
-	struct pollfd pfd = { .fd = fd, .events = events };
+	struct pollfd pfd = { .fd = fd, .events = events_of(events, flags) };
 
 	if (!turns_is_program(caller))
 		return true;
-	if (!(flags & MSG_DONTWAIT))
+	if (pfd.events == events && !(flags & MSG_DONTWAIT))
 		return await_fd(fd, events);
 	if (REAL(poll)(&pfd, 1, 0) == 0)
 		turns_found_nothing();
@@ -199,8 +207,10 @@ static ssize_t get_all(int fd, char *to, size_t n, int flags)
 
 static bool waits_for_all(const void *caller, int fd, int flags)
 {
-	return (flags & MSG_WAITALL) && !(flags & (MSG_DONTWAIT | MSG_PEEK | MSG_ERRQUEUE)) &&
-	       turns_is_program(caller) && is_stream(fd);
+	const int none = MSG_DONTWAIT | MSG_PEEK | MSG_ERRQUEUE | MSG_OOB;
+
+	return (flags & MSG_WAITALL) && !(flags & none) && turns_is_program(caller) &&
+	       is_stream(fd);
 }
 
 #define CALLER __builtin_return_address(0)

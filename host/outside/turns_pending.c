@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * turns_pending.c - pending signals of a program in lockstep: which there are, and those of timers
- * (turns_expire.c) that are taken back. Handlers of signals may call it.
+ * (turns_expire.c) that are taken back. Handlers of signals may call it, on stacks of 8192 bytes,
+ * most of which the kernel has used where processors have large registers.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,7 +24,7 @@
 /* The supplementary groups, before that line, may be many thousands. */
 static uint64_t read_pending(int fd)
 {
-	char text[4096];
+	char text[512];
 	const char *found;
 	size_t held = 0;
 	ssize_t n;
@@ -42,14 +43,30 @@ static uint64_t read_pending(int fd)
 	return 0;
 }
 
+/* Not by snprintf, which needs most of such a stack. */
+static void write_path(char *to, pid_t tid)
+{
+	char digits[16];
+	int n = 0;
+
+	to = stpcpy(to, "/proc/self/task/");
+	do
+		digits[n++] = (char)('0' + tid % 10);
+	while ((tid /= 10) > 0);
+	while (n > 0)
+		*to++ = digits[--n];
+	strcpy(to, "/status");
+}
+
 bool turns_is_pending(pid_t tid, int sig)
 {
 	int cancel = process_cancel_hold(), before = errno, fd;
 	uint64_t set = 0;
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/status", tid);
-	fd = REAL(open)(path, O_RDONLY | O_CLOEXEC);
+	write_path(path, tid);
+	/* That of libibverbs, which looks at the path, needs as much. */
+	fd = (int)REAL(syscall)(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		set = read_pending(fd);
 		REAL(close)(fd);
@@ -84,14 +101,16 @@ static bool is_pending_here(int sig)
 	return sigpending(&set) == 0 && sigismember(&set, sig) == 1;
 }
 
-void turns_take_back(siginfo_t *info)
+struct taken {
+	siginfo_t info;
+	bool of_thread;
+};
+
+/* How many were taken that are of other senders. */
+static int take_pending(siginfo_t *info, struct taken *other)
 {
-	int sig = info->si_signo, before = errno, n = 0;
-	struct {
-		siginfo_t info;
-		bool of_thread;
-	} other[PENDING_MOST];
-	struct timespec no_time = { 0 };
+	const struct timespec no_time = { 0 };
+	int sig = info->si_signo, n = 0;
 	siginfo_t *got;
 	sigset_t set;
 
@@ -108,10 +127,26 @@ void turns_take_back(siginfo_t *info)
 		else if (got->si_overrun < INT_MAX - info->si_overrun)
 			info->si_overrun += got->si_overrun + 1;
 	}
-	for (int i = 0; i < n; i++)
-		if (other[i].of_thread)
-			queue_to_thread(&other[i].info);
-		else
-			turns_queue_signal(&other[i].info);
+	return n;
+}
+
+void turns_take_back(siginfo_t *info)
+{
+	const size_t size = PENDING_MOST * sizeof(struct taken);
+	struct taken *other;
+	int before = errno, n;
+
+	if (!is_pending_here(info->si_signo))
+		return;
+	other = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (other != MAP_FAILED) {
+		n = take_pending(info, other);
+		for (int i = 0; i < n; i++)
+			if (other[i].of_thread)
+				queue_to_thread(&other[i].info);
+			else
+				turns_queue_signal(&other[i].info);
+		munmap(other, size);
+	}
 	errno = before;
 }

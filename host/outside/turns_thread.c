@@ -194,8 +194,10 @@ static enum slept sleep_once(uint64_t ns, uint64_t *left)
 {
 	uint64_t t = turns_now(), end = turns_after(t, ns);
 
-	if (ns == 0)
+	if (ns == 0) {
+		pthread_testcancel();
 		turns_found_nothing();
+	}
 	while (t < end) {
 		pthread_testcancel();
 		if (!turns_wait_own(turns_left(end, t)))

@@ -33,6 +33,57 @@ START_TEST(a_read_waits_until_there_is_something)
 }
 END_TEST
 
+/* Nor are they found because there is something else. */
+START_TEST(errors_of_a_socket_are_not_waited_for)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET };
+	socklen_t size = sizeof(addr);
+
+	begin();
+	close(wire[0]);
+	wire[0] = socket(AF_INET, SOCK_DGRAM, 0);
+	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	ck_assert_int_eq(bind(wire[0], (struct sockaddr *)&addr, size), 0);
+	ck_assert_int_eq(syscall(SYS_getsockname, wire[0], &addr, &size), 0);
+	for (int sent = 0; sent < 2; sent++) {
+		heard[0] = '\0';
+		ck_assert_int_eq(take(2 + _i, MSG_ERRQUEUE), -1);
+		ck_assert_int_eq(errno, EAGAIN);
+		expect("wait 2000");
+		ck_assert_int_eq(syscall(SYS_sendto, wire[0], "x", 1, 0, &addr, size), 1);
+	}
+	ck_assert_int_eq(take(2 + _i, 0), 1);
+	expect("");
+}
+END_TEST
+
+/* As Linux has it. It is no data, so a wait for data would never end. */
+START_TEST(an_urgent_byte_is_not_waited_for)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET };
+	int listener = socket(AF_INET, SOCK_STREAM, 0), sender = socket(AF_INET, SOCK_STREAM, 0);
+	socklen_t size = sizeof(addr);
+
+	begin();
+	close(wire[0]);
+	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	ck_assert_int_eq(bind(listener, (struct sockaddr *)&addr, size), 0);
+	ck_assert_int_eq(syscall(SYS_getsockname, listener, &addr, &size), 0);
+	ck_assert_int_eq(syscall(SYS_listen, listener, 1), 0);
+	ck_assert_int_eq(syscall(SYS_connect, sender, &addr, size), 0);
+	wire[0] = (int)syscall(SYS_accept, listener, NULL, NULL);
+	heard[0] = '\0';
+	ck_assert_int_eq(take(2 + _i, MSG_OOB | MSG_WAITALL), -1);
+	ck_assert_int_eq(errno, EINVAL);
+	expect("wait 2000");
+	ck_assert_int_eq(syscall(SYS_sendto, sender, "x", 1, MSG_OOB, NULL, 0), 1);
+	ck_assert_int_eq(take(2 + _i, MSG_OOB), 1);
+	expect("");
+	close(listener);
+	close(sender);
+}
+END_TEST
+
 /* As without the library: it waits until something comes, and takes none of it. */
 START_TEST(no_bytes_are_received_whether_all_are_waited_for_or_not)
 {
@@ -502,6 +553,8 @@ static void fill(Suite *suite)
 {
 	unit_add(suite, a_kept_descriptor_alone_stays_open_in_a_range, 1, NULL);
 	unit_add(suite, a_read_waits_until_there_is_something, 5, NULL);
+	unit_add(suite, errors_of_a_socket_are_not_waited_for, 3, NULL);
+	unit_add(suite, an_urgent_byte_is_not_waited_for, 3, NULL);
 	unit_add(suite, no_bytes_are_received_whether_all_are_waited_for_or_not, 2, NULL);
 	unit_add(suite, a_read_or_write_of_no_bytes_does_not_wait, 1, NULL);
 	unit_add(suite, a_write_waits_for_room_and_tells, 5, NULL);

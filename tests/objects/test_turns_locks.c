@@ -543,6 +543,30 @@ START_TEST(a_thread_that_pauses_is_cancelled)
 }
 END_TEST
 
+static void *sleep_for_no_time(void *arg)
+{
+	while (!arg)
+		usleep(0);
+	return arg;
+}
+
+static void *sleep_until_long_ago(void *arg)
+{
+	const struct timespec long_ago = { .tv_sec = 1 };
+
+	while (!arg)
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &long_ago, NULL);
+	return arg;
+}
+
+START_TEST(a_thread_that_sleeps_for_no_time_again_and_again_is_cancelled)
+{
+	begin();
+	expect_cancelled(_i ? sleep_until_long_ago : sleep_for_no_time);
+	expect("wait 2000, tell fd");
+}
+END_TEST
+
 static int notes; /* an empty queue of System V */
 static mqd_t queue;
 
@@ -596,6 +620,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_thread_that_waits_for_a_condition_is_cancelled_with_the_mutex_held, 1,
 		 NULL);
 	unit_add(suite, a_thread_that_pauses_is_cancelled, 1, NULL);
+	unit_add(suite, a_thread_that_sleeps_for_no_time_again_and_again_is_cancelled, 2, NULL);
 	unit_add(suite, a_thread_that_waits_for_a_message_is_cancelled, 2, NULL);
 }
 

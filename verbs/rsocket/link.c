@@ -193,6 +193,9 @@ static void on_established(struct rs_socket *rs, const struct rdma_conn_param *c
 
 static void on_refused(struct rs_socket *rs, int error)
 {
+	/* A client that cannot be reached any more will not hear that it is accepted. */
+	if (rs->state == RS_ACCEPTING)
+		rs_fail(rs, ECONNRESET);
 	if (rs->state != RS_CONNECTING)
 		return;
 	rs->state = RS_REFUSED;

@@ -9,13 +9,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "kinds.h"
 
-#define GROUPS 5000
+#define GROUPS     5000
+#define STACK_OWN  4096  /* of a handler's stack, beside what the kernel needs of it */
+#define OFF_LIMITS 65536 /* below that stack */
 
 static volatile sig_atomic_t expirations;
 static sem_t to_notice, noticed;
@@ -278,6 +282,41 @@ static void drop_pending(int how, bool deleted)
 	must(deleted || timer_delete(timer) == 0, "the timer is not deleted");
 }
 
+static timer_t rearmed;
+
+/* The signal of another sender, which is pending then, stays. */
+static void set_again(int sig)
+{
+	if (++expirations == 1)
+		raise(sig);
+	if (expirations < 4)
+		set_timer(rearmed, 10, 0);
+}
+
+/* The stack is as small as those of handlers are. */
+static void set_in_a_handler(void)
+{
+	struct sigaction action = { .sa_handler = set_again, .sa_flags = SA_ONSTACK };
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM };
+	size_t size = getauxval(AT_MINSIGSTKSZ) + STACK_OWN;
+	char *memory = mmap(NULL, OFF_LIMITS + size, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const stack_t stack = { .ss_sp = memory + OFF_LIMITS, .ss_size = size };
+	const stack_t none = { .ss_flags = SS_DISABLE };
+
+	must(memory != MAP_FAILED && mprotect(memory, OFF_LIMITS, PROT_NONE) == 0, "no memory");
+	must(sigaltstack(&stack, NULL) == 0, "no stack");
+	must(sigaction(SIGALRM, &action, NULL) == 0, "no handler");
+	must(timer_create(CLOCK_MONOTONIC, &event, &rearmed) == 0, "no timer");
+	expirations = 0;
+	set_timer(rearmed, 10, 0);
+	while (expirations < 4)
+		sleep_ms(1);
+	must(timer_delete(rearmed) == 0, "the timer is not deleted");
+	must(sigaltstack(&none, NULL) == 0 && munmap(memory, OFF_LIMITS + size) == 0, "in use");
+	puts("set in a handler");
+}
+
 static int64_t real_ns(void)
 {
 	struct timespec ts;
@@ -381,6 +420,7 @@ int run_timers(void)
 	overrun_in_threads();
 	for (int i = 0; i < 4; i++)
 		drop_pending(i & 1 ? SIGEV_SIGNAL : SIGEV_THREAD_ID, i & 2);
+	set_in_a_handler();
 	begin_in_the_past(SIGEV_SIGNAL);
 	begin_in_the_past(SIGEV_THREAD_ID);
 	begin_in_the_past(SIGEV_NONE);

@@ -32,6 +32,33 @@ START_TEST(a_blocked_reader_and_a_writer_share_an_rsocket)
 }
 END_TEST
 
+/* The attempt of another one lets time pass, in which the client's request arrives. */
+static void let_request_arrive(void)
+{
+	struct sockaddr_in nowhere = in_address(THERE, PORT + 1);
+	int other = rsocket(AF_INET, SOCK_STREAM, 0);
+
+	unblock(other);
+	REFUSED(rconnect(other, (struct sockaddr *)&nowhere, sizeof(nowhere)), EINPROGRESS);
+	ck_assert_int_eq(rclose(other), 0);
+}
+
+/* The word of that comes after the answer. */
+START_TEST(a_client_that_has_gone_as_it_is_accepted_ends_a_wait)
+{
+	begin();
+	ask();
+	let_request_arrive();
+	ck_assert_int_eq(rclose(client), 0);
+	client = -1;
+	server = raccept(listener, NULL, NULL);
+	ck_assert_int_ge(server, 0);
+	REFUSED(rrecv(server, in, 1, 0), ECONNRESET);
+	ck_assert_int_eq(events_of(server, POLLIN, SOON), POLLIN | POLLERR | POLLHUP);
+	end();
+}
+END_TEST
+
 #define ROUNDS 300
 
 static void *echo_back(void *fd)
@@ -410,6 +437,7 @@ END_TEST
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_blocked_reader_and_a_writer_share_an_rsocket, 1, NULL);
+	unit_add(suite, a_client_that_has_gone_as_it_is_accepted_ends_a_wait, 1, NULL);
 	unit_add(suite, a_writer_waits_until_all_is_sent, 1, NULL);
 	unit_add(suite, a_reader_is_woken_when_another_thread_handles_its_data, 1, NULL);
 	unit_add(suite, a_reader_is_woken_when_its_rsocket_is_closed, 1, NULL);

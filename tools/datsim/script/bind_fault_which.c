@@ -8,7 +8,8 @@
 #include <string.h>
 
 #define MILLION        1000000u
-#define NODE_NAME_MOST 20u /* bytes; adapter names have no room for more */
+#define SMALLEST       100000u /* a millionth: so many billionths of one percent */
+#define NODE_NAME_MOST 20u     /* bytes; adapter names have no room for more */
 #define ADAPTERS_MOST  4096u
 
 bool bind_percent(struct binder *binder, const struct value *value, DAT_UINT32 *parts)
@@ -17,14 +18,19 @@ bool bind_percent(struct binder *binder, const struct value *value, DAT_UINT32 *
 
 	if (value->kind == VALUE_NUMBER && !value->negative && !strcmp(value->unit, "%") &&
 	    value->number <= 100)
-		n = value->number * (MILLION / 100) + value->billionths / 100000;
-	if (n >= 1 && n <= MILLION) {
-		*parts = (DAT_UINT32)n;
-		return true;
+		n = value->number * (MILLION / 100) + value->billionths / SMALLEST;
+	if (n < 1 || n > MILLION || (n == MILLION && value->billionths)) {
+		diag_add(&binder->script->diag, value->at,
+			 "expected a share from 0.0001%% to 100%%, such as 1%%");
+		return false;
 	}
-	diag_add(&binder->script->diag, value->at,
-		 "expected a share from 0.0001%% to 100%%, such as 1%%");
-	return false;
+	if (value->billionths % SMALLEST) {
+		diag_add(&binder->script->diag, value->at,
+			 "expected a share with at most 4 digits behind the point");
+		return false;
+	}
+	*parts = (DAT_UINT32)n;
+	return true;
 }
 
 static bool bind_count(struct binder *binder, const struct value *value, DAT_UINT64 *count)
