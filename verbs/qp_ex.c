@@ -5,8 +5,8 @@
  *
  * The requests wait in the QP's batch, which has room for a full send queue. What a request cannot
  * be is found before any is posted, so that ibv_wr_complete posts all of them or none. Inline
- * payload goes to its slot at once (post.c). There is a slot more than the send queue has room for,
- * so the first request has one, and find_room has seen that each further one has.
+ * payload goes to its slot at once (post.c). A queue pair has one slot more than its send queue has
+ * entries, so the first request always finds one; find_room has checked that the others do.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 /*
  * quick.c - the short variants of the calls of every message: Sends, one Receive, a poll.
  *
- * The ordinary Send is one of one segment, without flags but IBV_SEND_SIGNALED. Sends that are
- * inline or solicited, lists of Sends and one of ibv_wr_complete are short as well, a little longer
- * (send_flagged).
+ * The ordinary Send has one segment, and no flag but IBV_SEND_SIGNALED. Sends that are inline or
+ * solicited, lists of Sends, and the only Send of a batch (ibv_wr_complete) have short variants as
+ * well, which take some more instructions (send_flagged).
  *
  * The table of a context has them while the host's path permits (host/path.h). A call that is not
  * the ordinary one leaves its short variant before it has changed anything and is made again in
@@ -125,7 +125,7 @@ static inline bool send_segment(struct vb_qp *qp, uint64_t wr_id, struct nic_sge
 	return true;
 }
 
-/* The ordinary one. */
+/* Post an ordinary Send. */
 static inline bool send_one(struct vb_qp *qp, const struct ibv_send_wr *wr)
 {
 	struct nic_sge sge;
@@ -236,7 +236,8 @@ static inline bool polls_nic(const struct vb_cq *cq, int n)
 /* ---- in a private world: without a lock while the process has one thread ---- */
 
 /*
- * Not ordinary, from another region than the last Send, or one that the NIC does not take alone.
+ * A Send that is not ordinary, from another region than the last one, or that the NIC does not take
+ * by its short entry.
  */
 static __attribute__((noinline)) int quick_send_other(struct vb_qp *qp, struct ibv_send_wr *wr,
 						      struct ibv_send_wr **bad)

@@ -140,7 +140,7 @@ static __attribute__((noinline)) enum emu_split_placed place_split(struct emu_wo
 
 /*
  * Copy a payload of several segments, if it fits into an inline CQE or staging buffer. Immediate
- * data is where a staging buffer would be named.
+ * data takes the place of the staging buffer's number, so a Send with it has to fit into the CQE.
  */
 static EMU_COLD bool place_gathered(struct emu_world *w, struct delivery *d)
 {
@@ -185,7 +185,7 @@ static EMU_HOT bool place_payload(struct emu_world *w, struct delivery *d, bool 
 	if (!emu_inline_load(w, d->recv_cq, number, d->wr->sge->addr, length)) {
 		if (placed != EMU_SPLIT_LATE)
 			return place_afar(w, d);
-		/* Until then nothing else may go straight to that buffer. */
+		/* The receiver may still write to its buffer: no other way may lead there now. */
 		d->from->tx_fast = false;
 		emu_qp_break_soon(w, d->from);
 		return false;
@@ -296,8 +296,8 @@ static EMU_HOT void prefetch_later(struct emu_world *w, const struct delivery *d
 }
 
 /*
- * full: it may have several segments, or immediate data. Each caller has a copy of all this that is
- * made for it.
+ * full: the Send may have several segments or immediate data. A constant, and inlined in both
+ * callers, so that the short post does without the tests for these.
  */
 static EMU_HOT bool deliver_send(struct emu_world *w, const struct emu_local_qp *local,
 				 const struct nic_send_wr *wr, bool full)
@@ -339,7 +339,7 @@ static inline bool is_plain(const struct nic_send_wr *wr)
 	return (wr->opcode | (wr->flags & (NIC_WR_IMM | NIC_WR_INVALIDATE))) == 0 && wr->length > 0;
 }
 
-/* Or with immediate data, which has packets and lines of its own. */
+/* Immediate data is allowed, too, without a trace: its packets and lines have other names. */
 static bool is_plain_in_full(const struct emu_fabric *fab, struct nic_send_wr wr)
 {
 	if (!fab->trace_on)
@@ -348,8 +348,8 @@ static bool is_plain_in_full(const struct emu_fabric *fab, struct nic_send_wr wr
 }
 
 /*
- * A call that has the fabric's lock already: one that a front makes in full. In lockstep each
- * message is an event.
+ * The post of a front's careful path, which has taken the fabric's lock. In lockstep each message
+ * is an event.
  */
 static EMU_COLD int post_held(struct emu_world *w, struct nic_qp *base,
 			      const struct nic_send_wr *wr)

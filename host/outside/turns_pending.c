@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * turns_pending.c - pending signals of a program in lockstep: which there are, and those of timers
- * (turns_expire.c) that are taken back. Handlers of signals may call it, on stacks of 8192 bytes,
- * most of which the kernel has used where processors have large registers.
+ * turns_pending.c - finds which signals of a program in lockstep are pending, and takes those of
+ * timers back (turns_expire.c). Signal handlers may call this code, on stacks of 8192 bytes, of
+ * which the kernel's frame takes most where processors have large registers.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -65,7 +65,7 @@ bool turns_is_pending(pid_t tid, int sig)
 	char path[64];
 
 	write_path(path, tid);
-	/* That of libibverbs, which looks at the path, needs as much. */
+	/* open() may be that of libibverbs (verbs/files.c), which takes PATH_MAX bytes of stack. */
 	fd = (int)REAL(syscall)(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		set = read_pending(fd);

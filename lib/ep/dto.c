@@ -169,7 +169,7 @@ COLD int dto_send_refused(struct nic_qp *qp, void *iov, uint64_t cookie)
 	return (int)dto_send_other(qp->ctx, 1, iov, (DAT_DTO_COOKIE){ .as_64 = cookie });
 }
 
-/* With flags or several segments, or on an EP that is not ready. */
+/* A Send with flags or several segments, or on an EP that is not ready. */
 static __attribute__((noinline)) DAT_RETURN
 dto_send_unlike(struct ep *ep, DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
 		DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)

@@ -15,13 +15,13 @@
 enum {
 	BYTES = 64,
 	MOST = EMU_STAGE_BYTES + BYTES,
+	IMM = 0x12345678,
 	LINES = 6, /* of a Send: its post, packet, arrival, two completions and the ACK */
 };
 
 static uint8_t source[MOST], target[MOST];
 static struct nic_mr *from_mr, *to_mr;
 static uint64_t wr_id; /* of the Send */
-static uint32_t imm;   /* that comes, if the flags say so */
 
 static struct nic_mr *register_at(struct end *end, uint8_t *memory)
 {
@@ -42,15 +42,26 @@ static void deregister_at(struct end *end, struct nic_mr *mr)
 	emu_backend.leave(end->world);
 }
 
-static void send_setup(void)
+static void prepare_memory(void)
 {
-	ends_setup();
 	wr_id = 3;
 	for (uint32_t i = 0; i < MOST; i++)
 		source[i] = (uint8_t)(i % 251 + 1);
 	memset(target, 0, sizeof(target));
 	from_mr = register_at(&ends[0], source);
 	to_mr = register_at(&ends[1], target);
+}
+
+static void send_setup(void)
+{
+	ends_setup();
+	prepare_memory();
+}
+
+static void send_setup_long_queue(void)
+{
+	ends_setup_long_queue();
+	prepare_memory();
 }
 
 static void send_teardown(void)
@@ -78,6 +89,18 @@ static void receive_into_target(void)
 static struct nic_sge part_of_source(uint32_t from, uint32_t length)
 {
 	return (struct nic_sge){ (uintptr_t)source + from, length, from_mr->lkey };
+}
+
+static struct nic_send_wr send_of(struct nic_sge *sge, uint16_t segments, uint32_t length,
+				  uint32_t flags)
+{
+	return (struct nic_send_wr){ .wr_id = wr_id,
+				     .sge = sge,
+				     .length = length,
+				     .opcode = NIC_OP_SEND,
+				     .flags = (uint8_t)flags,
+				     .num_sge = segments,
+				     .imm = IMM };
 }
 
 /* `post` is called with the fabric's lock. */
@@ -112,7 +135,7 @@ static bool is_received(uint32_t length, uint8_t flags)
 	ck_assert_uint_eq(wc.length, length);
 	ck_assert_uint_eq(wc.flags, flags);
 	if (flags & NIC_WR_IMM)
-		ck_assert_uint_eq(wc.imm, imm);
+		ck_assert_uint_eq(wc.imm, IMM);
 	ck_assert_mem_eq(target, source, length);
 	ck_assert(length == MOST || target[length] == 0);
 	return true;
@@ -149,12 +172,7 @@ static const struct {
 START_TEST(a_Send_with_the_lock_is_there_when_its_post_returns)
 {
 	struct nic_sge sge = part_of_source(0, BYTES);
-	const struct nic_send_wr wr = { .wr_id = wr_id,
-					.sge = &sge,
-					.length = BYTES,
-					.opcode = NIC_OP_SEND,
-					.flags = flagged[_i].flags,
-					.num_sge = 1 };
+	const struct nic_send_wr wr = send_of(&sge, 1, BYTES, flagged[_i].flags);
 
 	receive_into_target();
 	post_with_lock(emu_direct_send, &wr);
@@ -186,19 +204,10 @@ static uint32_t cut_source(const uint32_t lengths[SEGMENTS], struct nic_sge sge[
 	return at;
 }
 
-static struct nic_send_wr send_of(struct nic_sge sge[SEGMENTS], uint32_t length)
-{
-	return (struct nic_send_wr){ .wr_id = wr_id,
-				     .sge = sge,
-				     .length = length,
-				     .opcode = NIC_OP_SEND,
-				     .num_sge = SEGMENTS };
-}
-
 START_TEST(segments_are_gathered_at_the_post)
 {
 	struct nic_sge sge[SEGMENTS];
-	const struct nic_send_wr wr = send_of(sge, cut_source(cuts[_i], sge));
+	const struct nic_send_wr wr = send_of(sge, SEGMENTS, cut_source(cuts[_i], sge), 0);
 
 	receive_into_target();
 	post_with_lock(emu_direct_send, &wr);
@@ -214,7 +223,7 @@ START_TEST(a_gathered_Send_has_the_lines_of_one_by_event)
 {
 	static char direct[2000], general[2000];
 	struct nic_sge sge[SEGMENTS];
-	struct nic_send_wr wr = send_of(sge, cut_source(cuts[0], sge));
+	struct nic_send_wr wr = send_of(sge, SEGMENTS, cut_source(cuts[0], sge), 0);
 	const char *text;
 	size_t length, seen;
 
@@ -247,7 +256,7 @@ START_TEST(more_than_a_staging_buffer_takes_is_an_event)
 {
 	const uint32_t lengths[SEGMENTS] = { 1, EMU_STAGE_BYTES - 1, 1 };
 	struct nic_sge sge[SEGMENTS];
-	const struct nic_send_wr wr = send_of(sge, cut_source(lengths, sge));
+	const struct nic_send_wr wr = send_of(sge, SEGMENTS, cut_source(lengths, sge), 0);
 
 	receive_into_target();
 	post_with_lock(emu_direct_send, &wr);
@@ -259,7 +268,7 @@ END_TEST
 START_TEST(a_segment_of_another_key_fails_by_an_event)
 {
 	struct nic_sge sge[SEGMENTS];
-	const struct nic_send_wr wr = send_of(sge, cut_source(cuts[0], sge));
+	const struct nic_send_wr wr = send_of(sge, SEGMENTS, cut_source(cuts[0], sge), 0);
 	const struct emu_qp *to = emu_local_qp(ends[1].qp)->entry;
 	uint32_t get = to->rq.get;
 	struct nic_wc wc;
@@ -281,9 +290,8 @@ END_TEST
 START_TEST(more_segments_than_the_queue_has_room_for_are_refused)
 {
 	struct nic_sge sge[SEGMENTS + 1] = { part_of_source(0, BYTES) };
-	struct nic_send_wr wr = send_of(sge, BYTES);
+	const struct nic_send_wr wr = send_of(sge, SEGMENTS + 1, BYTES, 0);
 
-	wr.num_sge = SEGMENTS + 1;
 	receive_into_target();
 	emu_backend.enter(ends[0].world, false);
 	ck_assert_int_eq(emu_direct_send(ends[0].qp, &wr), -EINVAL);
@@ -307,15 +315,8 @@ START_TEST(immediate_data_of_a_short_Send_is_there_when_its_post_returns)
 {
 	uint32_t length = EMU_INLINE_BYTES + (uint32_t)_i;
 	struct nic_sge sge = part_of_source(0, length);
-	const struct nic_send_wr wr = { .wr_id = wr_id,
-					.sge = &sge,
-					.length = length,
-					.opcode = NIC_OP_SEND,
-					.flags = NIC_WR_IMM,
-					.num_sge = 1,
-					.imm = 0x12345678 };
+	const struct nic_send_wr wr = send_of(&sge, 1, length, NIC_WR_IMM);
 
-	imm = wr.imm;
 	receive_into_target();
 	post_with_lock(emu_direct_send, &wr);
 	if (_i > 0) {
@@ -331,19 +332,26 @@ END_TEST
 START_TEST(a_traced_Send_with_immediate_data_is_an_event)
 {
 	struct nic_sge sge = part_of_source(0, BYTES);
-	const struct nic_send_wr wr = { .wr_id = wr_id,
-					.sge = &sge,
-					.length = BYTES,
-					.opcode = NIC_OP_SEND,
-					.flags = NIC_WR_IMM,
-					.num_sge = 1,
-					.imm = 7 };
+	const struct nic_send_wr wr = send_of(&sge, 1, BYTES, NIC_WR_IMM);
 
 	ends_trace_on();
-	imm = wr.imm;
 	receive_into_target();
 	post_with_lock(emu_direct_send, &wr);
 	goes_by_event(BYTES, NIC_WR_IMM);
+}
+END_TEST
+
+/* The key is looked at when the message arrives. */
+START_TEST(a_Send_that_invalidates_a_key_is_an_event)
+{
+	struct nic_sge sge = part_of_source(0, BYTES);
+	const struct nic_send_wr wr = send_of(&sge, 1, BYTES, NIC_WR_INVALIDATE);
+
+	receive_into_target();
+	post_with_lock(emu_direct_send, &wr);
+	ck_assert_uint_gt(fabric()->events, 0);
+	ck_assert(!is_received(BYTES, NIC_WR_INVALIDATE));
+	ends_run_all();
 }
 END_TEST
 
@@ -351,11 +359,7 @@ END_TEST
 START_TEST(a_Send_in_lockstep_is_an_event)
 {
 	struct nic_sge sge = part_of_source(0, BYTES);
-	const struct nic_send_wr wr = { .wr_id = wr_id,
-					.sge = &sge,
-					.length = BYTES,
-					.opcode = NIC_OP_SEND,
-					.num_sge = 1 };
+	const struct nic_send_wr wr = send_of(&sge, 1, BYTES, 0);
 
 	receive_into_target();
 	ends_worlds.world[0]->lockstep = true;
@@ -367,9 +371,33 @@ START_TEST(a_Send_in_lockstep_is_an_event)
 }
 END_TEST
 
+/* The CQ has room for more completions than there are inline CQEs, none of which is taken. */
+START_TEST(gathered_Sends_leave_inline_CQEs_in_use_alone)
+{
+	struct nic_sge sge[SEGMENTS];
+	const struct nic_send_wr wr = send_of(sge, SEGMENTS, cut_source(cuts[0], sge), 0);
+
+	for (uint32_t i = 0; i <= EMU_INLINE_CQES; i++) {
+		ck_assert_uint_eq(fabric()->events, 0);
+		receive_into_target();
+		source[0] = (uint8_t)(i + 1);
+		post_with_lock(emu_direct_send, &wr);
+		if (i < EMU_INLINE_CQES)
+			ck_assert(send_is_complete(NIC_WC_SUCCESS));
+	}
+	ck_assert_uint_gt(fabric()->events, 0);
+	for (uint32_t i = 0; i < EMU_INLINE_CQES; i++) {
+		source[0] = (uint8_t)(i + 1);
+		ck_assert(is_received(BYTES, 0));
+	}
+	source[0] = (uint8_t)(EMU_INLINE_CQES + 1);
+	goes_by_event(BYTES, 0);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
-	TCase *tcase = tcase_create("direct Sends");
+	TCase *tcase = tcase_create("direct Sends"), *many = tcase_create("many completions");
 
 	tcase_add_checked_fixture(tcase, send_setup, send_teardown);
 	tcase_add_loop_test(tcase, a_Send_with_the_lock_is_there_when_its_post_returns, 0,
@@ -383,8 +411,12 @@ static void fill(Suite *suite)
 	tcase_add_loop_test(tcase, immediate_data_of_a_short_Send_is_there_when_its_post_returns, 0,
 			    2);
 	tcase_add_test(tcase, a_traced_Send_with_immediate_data_is_an_event);
+	tcase_add_test(tcase, a_Send_that_invalidates_a_key_is_an_event);
 	tcase_add_test(tcase, a_Send_in_lockstep_is_an_event);
 	suite_add_tcase(suite, tcase);
+	tcase_add_checked_fixture(many, send_setup_long_queue, send_teardown);
+	tcase_add_test(many, gathered_Sends_leave_inline_CQEs_in_use_alone);
+	suite_add_tcase(suite, many);
 }
 
 UNIT_SUITE("Sends at their post, with the lock")
